@@ -11,7 +11,7 @@ from PIL import Image
 from transformers import BertConfig, BertModel, Seq2SeqTrainer, Seq2SeqTrainingArguments, ViTConfig, ViTModel
 
 from benchmark.core.batch import Sample
-from benchmark.core.launch import make_accelerator
+from benchmark.core.distributed import make_accelerator
 from benchmark.results.trackers import NoTracker
 from benchmark.run.config import demo_model
 from downstream.models.captioner import Captioner

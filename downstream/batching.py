@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PIL import Image
 
-from benchmark.core.cores import own_cores
+from benchmark.core.launch import own_cores
 from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers
 
 if TYPE_CHECKING:
     import torch
 
 T = TypeVar("T")
-Key = TypeVar("Key")
 # On a CPU padding costs as much as text: in groups of 12, a step of the demo's captioner takes 0.6 of the time (`make
 # perf`). A GPU gets one large batch, since small batches do not fill it.
 CPU_GROUP = 12
@@ -40,29 +39,6 @@ class StoredImages(Iterable[Image.Image]):
         return (item.load() for item in self.items)
 
 
-@dataclass(frozen=True)
-class DecodedOnAccess(Mapping[Key, Image.Image]):
-    """Images on disk by their ids; thousands of them need not be in memory at once."""
-
-    stored: Mapping[Key, Loadable]
-
-    def __getitem__(self, image: Key) -> Image.Image:
-        return self.stored[image].load()
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self.stored)
-
-    def __len__(self) -> int:
-        return len(self.stored)
-
-
-def images_in_order(images: Mapping[Key, Image.Image], ids: Sequence[Key]) -> Iterable[Image.Image]:
-    """Return the images of `ids`; `pixel_batches` decodes stored images."""
-    if isinstance(images, DecodedOnAccess):
-        return StoredImages([images.stored[image] for image in ids])
-    return (images[image] for image in ids)
-
-
 def pixel_batches(
     images: Iterable[Image.Image],
     preprocess: Callable[[list[Image.Image]], torch.Tensor],
@@ -75,8 +51,6 @@ def pixel_batches(
         images: RGB images; if `MANY_IMAGES` are stored and this process has more than one core, other processes read
             and preprocess the next images while the caller works on a batch.
         preprocess: picklable; from images to float32 (n, c, h, w), each image independent of the others.
-        size: images at a time; the last batch may be smaller.
-        device: of the model.
     """
     processes = own_cores()
     if isinstance(images, StoredImages) and len(images.items) >= MANY_IMAGES and processes > 1:

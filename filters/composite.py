@@ -8,10 +8,17 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.counting import ScoreCounts
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.pool_scores import Columns, Combine, Keep, PoolScores, every_pair
-from benchmark.core.ranks import rank_share, sort_scores
+from benchmark.core.ranks import (
+    Columns,
+    Combine,
+    Keep,
+    PoolScores,
+    ScoreCounts,
+    every_pair,
+    rank_share,
+    sort_scores,
+)
 from benchmark.core.ties import HighestHashes, LastTie
 from benchmark.core.uids import UidArray
 from filters.base import Composite, Filter, Scores

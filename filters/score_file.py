@@ -11,11 +11,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
-from benchmark.core.batch import Batch
+from benchmark.core.batch import Batch, model_text
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_file
-from benchmark.core.model_text import model_text
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UidArray, encode_uid_column, sort_uids

@@ -18,7 +18,7 @@ from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 
-from benchmark.core import cores
+from benchmark.core import launch
 from tests.command_line import Done, Run, run_main
 from tests.demos import SMALL_DEMO, draw, link
 from tests.skips import fail_if_not_installed
@@ -27,7 +27,7 @@ from tests.skips import fail_if_not_installed
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENCV_FOR_THREADS_NUM", os.environ["OMP_NUM_THREADS"])
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-cores._share = int(os.environ["OMP_NUM_THREADS"])  # decoding processes, if there are as many images
+launch._share = int(os.environ["OMP_NUM_THREADS"])  # decoding processes, if there are as many images
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 gc.disable()  # until all is imported: a tenth of the time that collection takes

@@ -5,8 +5,7 @@ import sys
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.core.extras import EXTRAS, require
-from benchmark.core.installation import install_command
+from benchmark.core.extras import EXTRAS, install_command, require
 
 
 def has_extra(name: str) -> bool:

@@ -1,19 +1,22 @@
 """Mutation tests with cosmic-ray: how many small changes of a module's code the default tests notice.
 
 ``make mutants MODULES=filters/clip.py`` changes one operator, number or condition at a time in a copy of the checkout
-and runs the tests of its folder. Survivors are in ``build/mutants``; a run that was stopped goes on.
+and runs the tests that import it, then those of its folder. Survivors are in ``build/mutants``; a run that was
+stopped goes on.
 """
 
 import argparse
 import hashlib
 import json
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 ROOMS = [
@@ -49,33 +52,35 @@ def main() -> None:
         str(path.relative_to(ROOT)) for room in ROOMS for path in sorted((ROOT / room).rglob("[!_]*.py"))
     ]
     total = survived = 0
-    for module in modules:
-        count, alive = mutate(module, args.cosmic_ray.split(), args.sample)
-        total, survived = total + count, survived + alive
-        print(f"{module}: {count - alive} of {count} killed", flush=True)
+    with TemporaryDirectory() as checkout:
+        copy_checkout(Path(checkout))
+        for module in modules:
+            count, alive = mutate(module, args.cosmic_ray.split(), args.sample, Path(checkout))
+            total, survived = total + count, survived + alive
+            print(f"{module}: {count - alive} of {count} killed", flush=True)
     print(
         f"{total - survived} of {total} killed, {(total - survived) / max(total, 1):.0%}; survivors: build/mutants"
     )
 
 
-def mutate(module: str, cosmic_ray: list[str], sample: int) -> tuple[int, int]:
-    """Test the mutants of `module`; return how many there are, and how many survive."""
+def mutate(module: str, cosmic_ray: list[str], sample: int, checkout: Path) -> tuple[int, int]:
+    """Test the mutants of `module` in a copy of the checkout; return how many there are, and how many survive."""
     source = (ROOT / module).read_bytes()
     name = f"{module.removesuffix('.py').replace('/', '.')}-{hashlib.sha256(source).hexdigest()[:8]}-{sample}"
     folder = ROOT / "build" / "mutants"
-    session, config, checkout = folder / f"{name}.sqlite", folder / f"{name}.toml", folder / "checkout" / name
-    copy_checkout(checkout)
+    folder.mkdir(parents=True, exist_ok=True)
+    session, config = folder / f"{name}.sqlite", folder / f"{name}.toml"
 
     def call(program: str, *arguments: object) -> str:
         command = [*cosmic_ray, program, *map(str, arguments)]
         return subprocess.run(command, cwd=checkout, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     command = f"{sys.executable} -m pytest {TESTS} {' '.join(tests_of(module))}"
-    # The copy's modules are compiled once; what a mutant compiles is not kept, or the next could be taken for it.
-    baseline = subprocess.run(command.split(), cwd=checkout, capture_output=True, text=True, check=False)
-    if baseline.returncode:
-        sys.exit(f"the tests of {module} fail without a mutant:\n{baseline.stdout[-3000:]}")
     if not session.exists():
+        # Without a mutant: what a mutant compiles is not kept, or the next one could be taken for it.
+        baseline = subprocess.run(command.split(), cwd=checkout, capture_output=True, text=True, check=False)
+        if baseline.returncode:
+            sys.exit(f"the tests of {module} fail without a mutant:\n{baseline.stdout[-3000:]}")
         lines = {
             "module-path": module,
             "timeout": 300.0,
@@ -94,7 +99,6 @@ def mutate(module: str, cosmic_ray: list[str], sample: int) -> tuple[int, int]:
         new.rename(session)
     call("cosmic-ray", "exec", config, session)
     (folder / f"{name}.txt").write_text(call("cr-report", "--surviving-only", "--show-diff", session))
-    shutil.rmtree(checkout)
     with closing(sqlite3.connect(session)) as results:
         count, alive = results.execute(COUNT).fetchone()
     return count, alive or 0
@@ -102,7 +106,6 @@ def mutate(module: str, cosmic_ray: list[str], sample: int) -> tuple[int, int]:
 
 def copy_checkout(folder: Path) -> None:
     """Copy the files of the checkout that git knows or would add."""
-    shutil.rmtree(folder, ignore_errors=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -116,10 +119,12 @@ def copy_checkout(folder: Path) -> None:
 
 
 def tests_of(module: str) -> list[str]:
-    """Return the module's test file, if it has one, and their folder. A mutant ends at its first failure."""
+    """Return the test files that import the module, then their folder. A mutant ends at its first failure."""
     path = Path("tests") / module
-    own = path.with_name(f"test_{path.name}")
-    return [str(test) for test in (own, path.parent) if (ROOT / test).exists()]
+    name = re.compile(rf"\b{re.escape(module.removesuffix('.py').replace('/', '.'))}\b|import {path.stem}\b")
+    importers = [p for p in (ROOT / "tests").rglob("test_*.py") if name.search(p.read_text(encoding="utf-8"))]
+    ours = sorted(importers, key=lambda test: (test.stem != f"test_{path.stem}", test))
+    return [*(str(test.relative_to(ROOT)) for test in ours), str(path.parent)]
 
 
 def draw(session: Path, sample: int) -> None:

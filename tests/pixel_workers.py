@@ -1,10 +1,12 @@
 """Processes that decode images, done in this process."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 
 from benchmark.core.pixel_workers import PixelBatch
 from downstream import batching
@@ -28,3 +30,13 @@ def decode_in_processes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(batching, "MANY_IMAGES", 1)
     monkeypatch.setattr(batching, "own_cores", lambda: 2)
     return decoded
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """An image where metrics expect the location of one."""
+
+    image: Image.Image
+
+    def load(self) -> Image.Image:
+        return self.image

@@ -15,8 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 from benchmark.cli.overrides import GROUPS
 from benchmark.core.errors import UserError
 from benchmark.core.paths import remote_paths
-from benchmark.core.redaction import redact
-from benchmark.core.visible import visible
+from benchmark.core.sanitize import redact, visible
 from benchmark.run.config import CONF, explain
 
 # Among settings with equal names, the settings of these groups come first.

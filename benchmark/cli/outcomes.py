@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from benchmark.core.paths import write_text
+from benchmark.core.output_folder import local_copy
+from benchmark.core.paths import remote_paths, write_text
 from benchmark.core.records import scan_records
-from benchmark.core.redaction import map_texts, redact
+from benchmark.core.sanitize import map_texts, redact
 from benchmark.results.report.run_tables import joint_tables
 from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
@@ -41,8 +42,9 @@ def job_file(folder: Path, number: int, suffix: str) -> Path:
 
 
 def write_outcome(folder: Path, number: int, outcome: Outcome) -> None:
-    """Write how a job ended to the sweep's folder, without credentials."""
-    write_text(job_file(folder, number, "json"), json.dumps(map_texts(asdict(outcome), redact)))
+    """Write how a job ended to the sweep's folder, without credentials and with the URLs of remote folders."""
+    texts = map_texts(asdict(outcome), lambda text: redact(remote_paths(text)))
+    write_text(job_file(folder, number, "json"), json.dumps(texts))
 
 
 def read_outcome(folder: Path, number: int) -> Outcome | None:
@@ -67,8 +69,10 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
 
 def _results(outcomes: Sequence[Outcome]) -> list[tuple[str, Result]]:
     """Return the results of those jobs that have one, each with the name of its job."""
-    names = {Path(o.text): o.run for o in outcomes if o.state in ("done", "skipped") and o.text}
-    records: dict[Path, Result] = {}
-    for folder in sorted({path.parent for path in names}):
-        records |= scan_records(folder, Result)[0]
-    return [(name, records[path]) for path, name in names.items() if path in records]
+    finished = [o for o in outcomes if o.state in ("done", "skipped") and o.text]
+    names = {o.text.rpartition("/")[::2]: o.run for o in finished}  # by folder, which may be a URL, and file
+    records: dict[tuple[str, ...], Result] = {}
+    for folder in sorted({folder for folder, _ in names}):
+        with local_copy(folder, 0) as copy:
+            records |= {(folder, path.name): r for path, r in scan_records(copy, Result)[0].items()}
+    return [(name, records[place]) for place, name in names.items() if place in records]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from benchmark.core.lost_processes import is_first_to_end
+from benchmark.core.launch import is_first_to_end
 from benchmark.core.paths import cache_folder
 
 LINE = "stopped; run the same command to go on"

@@ -25,8 +25,7 @@ from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
 from benchmark.cli.mistakes import name_job
 from benchmark.cli.outcomes import Outcome, counts, job_file, outcome_tables, read_outcome, write_outcome
 from benchmark.cli.process import end_with, is_stop, raise_if_stopped
-from benchmark.core.disk_errors import disk_errors_as_one_line
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, disk_errors_as_one_line
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import cache_folder
 from benchmark.core.progress import configure_logging, log_to_file

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence, Sized
 from itertools import chain
-from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -48,29 +47,6 @@ def from_lists(values: Sequence[Sequence[int]]) -> pa.LargeListArray:
     """Return n lists of integers as an Arrow array."""
     joined = np.fromiter(chain.from_iterable(values), np.int64)
     return pa.LargeListArray.from_arrays(from_numpy(_bounds(values)), from_numpy(joined))
-
-
-def from_values(values: Sequence[Any]) -> pa.Array | None:
-    """Return n strings, integers, floats or truth values, or None for a missing one, as ``pa.array`` does.
-
-    Returns None for values of other types or of several. Raises ValueError for strings that are not valid Unicode,
-    and OverflowError for integers of more than 64 bits.
-    """
-    kinds = set(map(type, values)) - {NoneType}
-    if not kinds:
-        return pa.nulls(len(values))
-    kind = kinds.pop()
-    if kinds or kind not in (str, int, float, bool):
-        return None
-    if kind is str:
-        column = from_strings([(value or "").encode() for value in values], pa.large_string()).cast(
-            pa.string()
-        )
-    else:
-        numbers = np.array([kind() if value is None else value for value in values], kind)
-        column = from_mask(numbers) if kind is bool else from_numpy(numbers)
-    present = np.packbits([value is not None for value in values], bitorder="little")
-    return pa.Array.from_buffers(column.type, len(column), [pa.py_buffer(present), *column.buffers()[1:]])
 
 
 def _bounds(values: Sequence[Sized]) -> npt.NDArray[np.int64]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from benchmark.core.uids import UidArray
 
+
 # Why a sample cannot be used. The strings are stable: manifests and reports count by them.
 CAPTION_MISSING = "caption_missing"
 CAPTION_EMPTY = "caption_empty"
@@ -38,6 +39,9 @@ SHARD_CORRUPT = "shard_corrupt"
 SHARD_EMPTY = "shard_empty"
 # Why a sample is only counted, not dropped: its files hold different captions (see benchmark/pool/pool.py).
 CAPTION_MISMATCH = "caption_mismatch"
+
+# A tokenizer may take time that grows with the square of a word's length, and a caption may be a megabyte.
+MAX_CHARACTERS = 4_096
 
 
 def counts(drops: Mapping[str, int]) -> str:
@@ -98,3 +102,8 @@ class Batch:
             {name: values[indices] for name, values in self.features.items()},
             None if self.pixels is None else self.pixels[indices],
         )
+
+
+def model_text(caption: str) -> str:
+    """Return what models read of a caption: its first `MAX_CHARACTERS` characters."""
+    return caption[:MAX_CHARACTERS]

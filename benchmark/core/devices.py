@@ -20,20 +20,12 @@ Device: TypeAlias = "torch.device"  # for annotations in modules that do not imp
 
 def has_gpu() -> bool:
     """Return whether torch sees a GPU; on a machine without a GPU's driver torch is not imported to ask it."""
-    if "torch" not in sys.modules and not _has_driver():
-        return False
-    import torch
-
-    return torch.cuda.is_available()
-
-
-def _has_driver() -> bool:
-    """Return whether the driver of an NVIDIA or AMD GPU is there, without which torch finds none."""
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return Path("/dev/kfd").exists()
-    return True
+    if "torch" not in sys.modules and not Path("/dev/kfd").exists():  # AMD's
+        try:
+            ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            return False
+    return resolve_device("auto").type == "cuda"
 
 
 def device_type(name: str) -> str:

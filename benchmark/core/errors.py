@@ -1,7 +1,24 @@
-"""Errors that a user can cause and correct."""
+"""Errors that a user can cause and correct, among them those of a disk that is full, read-only or somebody else's."""
 
-from collections.abc import Iterable
+import errno
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
+from pathlib import Path
+
+_OTHER_FOLDER = "name a folder that takes files (XDG_CACHE_HOME, results_dir, task.output)"
+_FULL = f"the disk is full; make room, or {_OTHER_FOLDER}"
+_OF_DISK = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: f"the disk quota is used up; make room, or {_OTHER_FOLDER}",
+    errno.EROFS: f"the disk is read-only; {_OTHER_FOLDER}",
+}
+_OF_RIGHTS = dict.fromkeys((errno.EACCES, errno.EPERM), f"permission denied; {_OTHER_FOLDER}")
+# As safetensors, numpy and torch say that a disk is full, without an error number.
+_FULL_IN_WORDS = re.compile(
+    r"no space left|not enough free space|requested and \d+ written|inline_container", re.IGNORECASE
+)
 
 
 class UserError(Exception):
@@ -15,3 +32,30 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name.casefold(), folded, n=1)
     hint = f"did you mean {folded[close[0]]!r}? " if close else ""
     return f"{hint}known: {', '.join(names)}"
+
+
+class UnwritableError(UserError):
+    """A file that the disk does not take."""
+
+
+@contextmanager
+def disk_errors_as_one_line(path: Path | None = None) -> Iterator[None]:
+    """Turn an error of the disk within the block into an `UnwritableError`; all others pass.
+
+    Args:
+        path: what the block writes, for errors that name no file.
+    """
+    try:
+        yield
+    except Exception as error:
+        file = getattr(error, "filename", None) or path
+        if reason := _reason(error, file):
+            raise UnwritableError(f"{file or 'a file'}: {reason}") from error
+        raise
+
+
+def _reason(error: Exception, file: object) -> str | None:
+    if isinstance(error, OSError) and error.errno is not None:
+        # Without a file, permission was denied for something else than files.
+        return _OF_DISK.get(error.errno) or (_OF_RIGHTS.get(error.errno) if file else None)
+    return _FULL if not isinstance(error, UserError) and _FULL_IN_WORDS.search(str(error)) else None

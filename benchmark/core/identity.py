@@ -28,35 +28,31 @@ class Identified:
 
         A class that loads something adds it. Nothing is loaded here, and little is read.
         """
-        for name, value in vars(self).items():
-            if not name.startswith("_"):
-                yield from _of_parts(value)
+        for part in _parts(self):
+            yield from part.requirements()
 
     def key(self) -> str:
         """Return the cache key: a readable name and a hash of the identity."""
         return self._key(self.identity())
 
     def classes(self) -> set[type]:
-        """Return the class, and those of what it is made of: public attributes that are `Identified` themselves."""
-        found = {type(self)}
-        for name, value in vars(self).items():
-            values = list(value.values()) if isinstance(value, dict) else value
-            for part in values if isinstance(values, list | tuple) else [values]:
-                if isinstance(part, Identified) and not name.startswith("_"):
-                    found |= part.classes()
-        return found
+        """Return the class, and the classes of its parts."""
+        return {type(self)}.union(*(part.classes() for part in _parts(self)))
 
     def _key(self, inputs: Any) -> str:
         """Return the class's name in lower case and a hash of `inputs`."""
         return f"{type(self).__name__.lower()}-{hash_json(inputs, 12)}"
 
 
-def _of_parts(value: Any) -> Iterator[Requirement]:
-    if isinstance(value, Identified):
-        yield from value.requirements()
-    elif isinstance(value, tuple | list | Mapping):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _of_parts(part)
+def _parts(of: Identified) -> Iterator[Identified]:
+    """Yield the public attributes that are `Identified` themselves, also in lists and dictionaries."""
+    values = [value for name, value in vars(of).items() if not name.startswith("_")]
+    while values:
+        value = values.pop(0)
+        if isinstance(value, Identified):
+            yield value
+        elif isinstance(value, tuple | list | Mapping):
+            values[:0] = value.values() if isinstance(value, Mapping) else value
 
 
 def _identity(value: Any) -> Any:

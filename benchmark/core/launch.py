@@ -1,25 +1,22 @@
-"""Coordination of the processes of one launch by ``torchrun``: the main one works while the others wait."""
+"""The processes of one launch by ``torchrun``, their cores, and how they end."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from datetime import timedelta
-from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import Any
 
-from benchmark.core.locks import locked
+from benchmark.core.errors import UserError
 
-# Only for annotations: a misspelt command should be answered before torch is imported.
-if TYPE_CHECKING:
-    import torch
-
-BARRIER_TIMEOUT = timedelta(days=30)
+# OpenMP, which torch and faiss use, and the BLAS of numpy and scipy read them when they are loaded.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+LINE = "another process of this launch has ended; run the same command to go on"
+_share: int | None = None  # what an engine has given to this process
 
 
 def process_count() -> int:
@@ -37,34 +34,26 @@ def is_main_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-@contextmanager
-def main_process_first(device: torch.device) -> Iterator[None]:
-    """Run the block in the main process, then in the others, which find its results in the cache."""
-    if not is_main_process():
-        wait_for_all(device)
-    yield
-    if is_main_process():
-        wait_for_all(device)
+def available_cores() -> int:
+    """Return the number of cores that this process can run on, with the processes beside it."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def wait_for_all(device: torch.device) -> None:
-    """Block until every process of a launch has called this; return at once without a launch.
+def own_cores() -> int:
+    """Return how many of them are this process's own: what its engine gave it, or the share of one of a launch.
 
-    While one process scores a pool or evaluates, the others may wait for hours, so the timeout is longer than that of
-    the collectives in training, which give up after minutes.
+    It is not torch's number of threads, which is 1 under ``torchrun``.
     """
-    if process_count() > 1:
-        import torch
-
-        torch.distributed.barrier(barrier_group(device))
+    return _share or max(1, available_cores() // local_process_count())
 
 
-@contextmanager
-def one_launch(path: Path, device: torch.device) -> Iterator[None]:
-    """Hold the lock of `path` for the whole launch, so that no other run writes there at the same time."""
-    with locked(path) if is_main_process() else nullcontext():
-        wait_for_all(device)  # until the main process holds the lock
-        yield
+def take_cores(cores: int) -> None:
+    """Give this process so many cores, and as many threads to the libraries that it imports later, and to torch."""
+    global _share
+    _share = cores
+    os.environ.update(dict.fromkeys(THREADS, str(cores)))
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(cores)
 
 
 @contextmanager
@@ -88,28 +77,45 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def make_accelerator(device: torch.device) -> Any:
-    """Return the `accelerate.Accelerator` of this process; the precision is the caller's, see `autocast`."""
-    import torch
-    from accelerate import Accelerator
+@contextmanager
+def lost_processes_as_one_line() -> Iterator[None]:
+    """End this process where its block talks to a process of the launch that has died.
 
-    if device.type == "cuda" and device.index is not None:
-        torch.cuda.set_device(device)
-    return Accelerator(cpu=device.type != "cuda", mixed_precision="no")
+    The first one that notices raises `UserError`, the others exit without a word.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        lost = process_count() > 1 and (
+            isinstance(error, torch_distributed().DistError) or "gloo/transport" in str(error)
+        )
+        if not lost:
+            raise
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what torchrun sends now would be a second line
+        if is_first_to_end():
+            raise UserError(LINE) from error
+        sys.exit(1)
 
 
-def process_device(device: torch.device) -> torch.device:
-    """Return the device of this process: `device`, or of a launch on GPUs the one of this rank."""
-    if device.type == "cpu" or process_count() == 1:
-        return device
-    rank_device: torch.device = make_accelerator(device).device
-    return rank_device
+def is_first_to_end() -> bool:
+    """Return whether no other process of the launch has asked: the one that says why the launch ends.
+
+    The main process need not live then. The store that processes share is torchrun's and outlives them.
+    """
+    if process_count() == 1:
+        return True
+    distributed = torch_distributed()
+    if not distributed.is_initialized():
+        return is_main_process()
+    try:
+        return bool(distributed.distributed_c10d._get_default_store().add("pairsift/ended", 1) == 1)
+    except distributed.DistError:  # without torchrun, the store is a process's own
+        return True
 
 
-@lru_cache(maxsize=1)
-def barrier_group(device: torch.device) -> Any:
-    """Return the group of all processes of a launch, whose collectives on the CPU wait for `BARRIER_TIMEOUT`."""
-    import torch
+def torch_distributed() -> Any:
+    """Return ``torch.distributed``: a command without a launch is answered before torch is imported."""
+    import torch.distributed
 
-    make_accelerator(device)  # it initialises torch.distributed
-    return torch.distributed.new_group(backend="gloo", timeout=BARRIER_TIMEOUT)
+    return torch.distributed

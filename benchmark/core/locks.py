@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from benchmark.core.hashes import hash_text
 from benchmark.core.paths import cache_folder
 
@@ -27,8 +29,6 @@ def locked(path: Path) -> Iterator[None]:
     are written whole, so two processes that make the same do so twice. Parts of a pool (``task.shards=3/8``) and
     workers of one run never make the same.
     """
-    from filelock import FileLock, Timeout
-
     name = hash_text(str(path.absolute()), 32)
     file = cache_folder("locks") / f"{name}.lock"
     file.parent.mkdir(parents=True, exist_ok=True)

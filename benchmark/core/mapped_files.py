@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,12 @@ class MappedArray:
     """An array in a ``.npy`` file; pickled as its path. Usable wherever numpy takes an array."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self._path = path
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
 
     def __reduce__(self) -> tuple[type["MappedArray"], tuple[Path]]:
         return MappedArray, (self.path,)
@@ -46,7 +51,7 @@ class MappedArray:
         return np.array(self.values, dtype, copy=copy)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return self.shape[0]
 
 
 def write_array(
@@ -59,8 +64,8 @@ def write_array(
     return MappedArray(path)
 
 
-class LazyArray:
-    """An array that is written when its rows are first read, or sent to a worker: it gets a `MappedArray`.
+class LazyArray(MappedArray):
+    """A `MappedArray` that is written when its rows are first read, or when it is sent to a worker.
 
     Args:
         path: the ``.npy`` file.
@@ -76,24 +81,19 @@ class LazyArray:
         dtype: npt.DTypeLike,
         fill: Callable[[npt.NDArray[Any]], None],
     ) -> None:
-        self.path = path
-        self.shape = shape
-        self._dtype = dtype
-        self._fill = fill
+        super().__init__(path)
+        self._shape = shape
+        self._write = partial(write_array, path, shape, dtype, fill)
 
-    def __reduce__(self) -> tuple[type[MappedArray], tuple[Path]]:
-        return MappedArray, (self._written.path,)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, rows: Indices) -> npt.NDArray[Any]:
-        """Return some rows; a slice is mapped and not writable."""
-        return self._written[rows]
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        return self._shape
 
     @cached_property
-    def _written(self) -> MappedArray:
-        return write_array(self.path, self.shape, self._dtype, self._fill)
+    def path(self) -> Path:
+        """The file, which is written first if it is missing."""
+        return self._write().path
 
 
 def new_mapped(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:

@@ -1,14 +1,93 @@
-"""A folder to write a result to, on this machine or behind an fsspec URL: whole files by their names."""
+"""Folders that results are written to, on this machine or behind an fsspec URL."""
 
-from collections.abc import Iterator
+import uuid
+from collections import deque
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import quote
 
 from benchmark.core.errors import UserError
-from benchmark.core.file_systems import is_remote
-from benchmark.core.paths import atomic_write, user_path
-from benchmark.core.storage import list_folder, open_file, upload
+from benchmark.core.launch import is_main_process
+from benchmark.core.paths import atomic_write, cache_folder, mirrors_dir, user_path
+from benchmark.core.prefetch import prefetch_map
+from benchmark.core.sanitize import redact
+from benchmark.core.storage import (
+    CONNECTIONS,
+    StorageError,
+    check_writable,
+    download,
+    is_remote,
+    list_files,
+    list_folder,
+    open_file,
+    upload,
+)
+from benchmark.core.temporaries import temporary_beside
+
+DEPTH = 5  # folders in folders
+
+
+@contextmanager
+def local_copy(location: str, depth: int = DEPTH) -> Iterator[Path]:
+    """Yield a local folder for `location`: of a remote folder a copy, which is removed afterwards.
+
+    Args:
+        location: path or fsspec URL.
+        depth: how deep in the folder are the files that are copied.
+
+    Raises:
+        StorageError: if it cannot be read.
+    """
+    if not is_remote(location):
+        yield user_path(location)
+        return
+    # `remote_paths` reads the URL back from this name.
+    name = quote(redact(location.rstrip("/")), safe="")
+    with temporary_beside(mirrors_dir() / name, folder=True) as folder:
+        files = list_files(location.rstrip("/"), depth) if is_main_process() else {}
+        for name in files:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        deque(prefetch_map(lambda n: download(files[n].url, folder / n), files, CONNECTIONS), maxlen=0)
+        yield folder
+
+
+@contextmanager
+def writable_folder(location: str, depth: int = DEPTH) -> Iterator[Path]:
+    """Yield the `local_copy` of a folder; when the block ends, what was written there is uploaded.
+
+    Raises `StorageError` if the folder cannot be read or written; it names the folder that has what was not uploaded.
+    """
+    if is_remote(location):
+        check_writable(location)
+    with local_copy(location, depth) as folder:
+        copied = _versions(folder) if is_remote(location) else {}
+        try:
+            yield folder
+        finally:
+            if is_remote(location) and is_main_process():
+                _upload(folder, location.rstrip("/"), dict(_versions(folder).items() - copied.items()))
+
+
+def _versions(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return size and time of each file in a folder by its path there; hidden ones are left out."""
+    files = {path.relative_to(folder): path.stat() for path in folder.rglob("*") if path.is_file()}
+    hidden = [name for name in files if any(part.startswith(".") for part in name.parts)]
+    return {str(n): (files[n].st_size, files[n].st_mtime_ns) for n in files.keys() - set(hidden)}
+
+
+def _upload(folder: Path, url: str, names: Collection[str]) -> None:
+    try:
+        for name in names:
+            upload(folder / name, f"{url}/{name}")
+    except StorageError as error:
+        kept = cache_folder("kept_results", uuid.uuid4().hex)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        folder.rename(kept)
+        raise StorageError(
+            f"{error}; copy the {len(names)} new files from {kept} to {url} yourself"
+        ) from error
 
 
 class OutputFolder:
@@ -24,9 +103,6 @@ class OutputFolder:
             self.location = str(user_path(self.location))
             if Path(self.location).is_file():
                 raise UserError(f"{location} is a file; give a folder")
-
-    def __str__(self) -> str:
-        return self.location
 
     def names(self, folder: str = "") -> set[str]:
         """Return the names of the files and folders in it, or in a `folder` of it; hidden ones are left out."""

@@ -11,8 +11,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
 from benchmark.core.cached_files import CACHE_VERSION, PROJECT, cache_home, is_checked, seal, value_crc
-from benchmark.core.disk_errors import disk_errors_as_one_line
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, disk_errors_as_one_line
 from benchmark.core.temporaries import remove_folder, temporary_beside
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
@@ -55,7 +54,8 @@ def mirrors_dir() -> Path:
 
 def remote_paths(text: str) -> str:
     """Return `text` with URLs for the paths in copies of remote folders."""
-    return re.sub(rf"{re.escape(str(mirrors_dir()))}/([^/\s'\"]+)", lambda match: unquote(match[1]), text)
+    copies = rf"{re.escape(str(mirrors_dir()))}/\.([^/\s'\"]+)\.[0-9a-f]{{32}}"
+    return re.sub(copies, lambda match: unquote(match[1]), text)
 
 
 def portable_paths(text: str) -> str:

@@ -26,8 +26,7 @@ from PIL import Image
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
-from benchmark.core.gpu_copies import Copied, Copies
-from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
+from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent, take_cores
 from benchmark.core.prefetch import made_ahead
 from benchmark.core.usage import peak_rss_bytes, record_helpers
 
@@ -40,6 +39,7 @@ CHUNK = 8  # images that one process works on at a time
 QUEUE_BYTES = 256 << 20  # of pixels that wait for the caller
 Preprocessing = Callable[[Image.Image], "torch.Tensor"]
 Pixels = npt.NDArray[np.float32]
+Block = tuple[Pixels, list[str | None]]
 Waiting = deque[tuple[Future["Filled"], int]]
 _fill: Callable[..., Any]  # in a worker process: what it does with a chunk
 
@@ -68,40 +68,19 @@ class Loadable(Protocol):
 
 
 @dataclass(frozen=True)
-class Block:
-    """The pixels of a chunk's m readable images, (m, c, h, w), and for each image the reason why it is not, or None.
-
-    `pixels` lie where the next images will be written: they are valid until the next block is asked for.
-    `processor_seconds` are what the processes used for it, `peak_rss_bytes` what they have held at most so far.
-    """
-
-    pixels: Pixels
-    reasons: list[str | None]
-    processor_seconds: float
-    peak_rss_bytes: int
-
-
-@dataclass(frozen=True)
 class PixelBatch:
-    """The pixels and reasons of a batch, as a tensor on the model's device."""
+    """The pixels of a batch's m readable images on the model's device, (m, c, h, w).
+
+    `reasons` has for each image the reason why it is not readable, or None.
+    """
 
     pixels: torch.Tensor
     reasons: list[str | None]
 
 
 @dataclass(frozen=True)
-class _MadeBatch:
-    """A batch that the caller has not asked for yet; the other fields are those of its blocks."""
-
-    pixels: Copied
-    reasons: list[str | None]
-    processor_seconds: float
-    peak_rss_bytes: int
-
-
-@dataclass(frozen=True)
 class Filled:
-    """What a worker process returns: reasons as in `Block`, its processor seconds since the last time, its memory."""
+    """Result of a worker process: reasons as in `PixelBatch`, processor seconds since the last one, peak memory."""
 
     reasons: list[str | None]
     processor_seconds: float
@@ -119,13 +98,10 @@ class PixelWorkers:
     """
 
     def __init__(self, preprocess: Preprocessing, processes: int, device: torch.device) -> None:
-        import torch
-
-        sample = preprocess(Image.new("RGB", (64, 64)))
-        assert sample.dtype == torch.float32, sample.dtype
+        self._sample = sample = preprocess(Image.new("RGB", (64, 64)))
+        assert str(sample.dtype) == "torch.float32", sample.dtype
         self.shape = tuple(sample.shape)
-        self._pinned = device.type == "cuda"
-        self._copies = Copies(device)
+        self._device = device
         self._slot = CHUNK * sample.numel()
         # Two for each process, even where these are more than `QUEUE_BYTES` (10 MB each at 336 pixels): with fewer, a
         # process would wait until the caller has taken what it filled.
@@ -143,25 +119,20 @@ class PixelWorkers:
 
     def batches(self, batches: Sequence[Sequence[Loadable]]) -> Iterator[PixelBatch]:
         """Yield the pixels of each batch, in order; the next one is put together while the caller works on one."""
-        for made in made_ahead(self._make(batches)):
-            record_helpers(made.processor_seconds, made.peak_rss_bytes)
-            yield PixelBatch(made.pixels.get(), made.reasons)
+        return made_ahead(self._make(batches))
 
-    def _make(self, batches: Sequence[Sequence[Loadable]]) -> Generator[_MadeBatch, None, None]:
-        import torch
-
+    def _make(self, batches: Sequence[Sequence[Loadable]]) -> Generator[PixelBatch, None, None]:
         chunks = (batch[start : start + CHUNK] for batch in batches for start in range(0, len(batch), CHUNK))
         with closing(self.blocks(chunks)) as blocks:
             for batch in batches:
-                pixels = torch.empty((len(batch), *self.shape), pin_memory=self._pinned)
+                shape = (len(batch), *self.shape)
+                pixels = self._sample.new_empty(shape, pin_memory=self._device.type == "cuda")
                 reasons: list[str | None] = []
-                seconds, peak = 0.0, 0
-                for block in islice(blocks, -(-len(batch) // CHUNK)):
+                for block, of_block in islice(blocks, -(-len(batch) // CHUNK)):
                     readable = reasons.count(None)
-                    pixels[readable : readable + len(block.pixels)] = torch.from_numpy(block.pixels)
-                    reasons += block.reasons
-                    seconds, peak = seconds + block.processor_seconds, block.peak_rss_bytes
-                yield _MadeBatch(self._copies.begin(pixels[: reasons.count(None)]), reasons, seconds, peak)
+                    pixels.numpy()[readable : readable + len(block)] = block
+                    reasons += of_block
+                yield PixelBatch(pixels[: reasons.count(None)].to(self._device, non_blocking=True), reasons)
 
     def _start_processes(self) -> ProcessPoolExecutor:
         preprocess, processes = self._preprocess, self._processes
@@ -178,8 +149,9 @@ class PixelWorkers:
         return pool
 
     def blocks(self, chunks: Iterable[Sequence[Loadable]]) -> Generator[Block, None, None]:
-        """Yield a block per chunk of at most `CHUNK` images, in order; `_slots` bound those that wait.
+        """Yield pixels and reasons, as in `PixelBatch`, of each chunk of at most `CHUNK` images, in order.
 
+        The pixels are where later images will be written: they are valid until the next chunk is asked for.
         Raises `DecoderDiedError`, after which the processes are of no use any more.
         """
         self._pool = pool = self._pool or self._start_processes()
@@ -207,10 +179,10 @@ class PixelWorkers:
         filled = future.result()
         waiting.popleft()
         self._peaks[filled.process] = filled.peak_rss_bytes
+        record_helpers(filled.processor_seconds, sum(self._peaks.values()))
         readable = filled.reasons.count(None)
         pixels = self._memory[slot][: readable * (self._slot // CHUNK)]
-        peak = sum(self._peaks.values())
-        yield Block(pixels.reshape(readable, *self.shape), filled.reasons, filled.processor_seconds, peak)
+        yield pixels.reshape(readable, *self.shape), filled.reasons
         free.append(slot)
 
 
@@ -219,11 +191,9 @@ def _shut_down(pool: ProcessPoolExecutor) -> None:
 
 
 def _start_worker(preprocess: Preprocessing, memory: Any, slot: int, shape: tuple[int, ...]) -> None:
-    import torch
-
     global _fill  # a process pool gives its workers no other place for state
     threading.Thread(target=end_with_parent, daemon=True).start()
-    torch.set_num_threads(1)
+    take_cores(1)
     slots = np.frombuffer(memory, np.float32).reshape(-1, slot)
     reported = 0.0  # at first, starting is reported too
 

@@ -1,23 +1,25 @@
-"""Progress bars on a terminal; elsewhere a line in the log every 30 seconds, and rich is not imported."""
+"""Progress bars on a terminal, elsewhere lines in the log; and the interface of trackers that log metrics."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import remote_paths
-from benchmark.core.redaction import redact
-from benchmark.core.visible import visible
+from benchmark.core.sanitize import redact, visible
 
 if TYPE_CHECKING:
+    from PIL import Image
     from rich.console import Console
+
 
 log = logging.getLogger(__name__)
 LOG_EVERY_SECONDS = 30.0
@@ -104,3 +106,22 @@ def _log_lines(title: str, total: int, unit: str) -> Callable[[int, str], None]:
             log.info("%s: %d of %d %s%s", title, done, total, unit, f", {text}" if text else "")
 
     return advance
+
+
+@dataclass(frozen=True)
+class CaptionedImage:
+    """A thumbnail in RGB, the caption that a model wrote for the image, and its reference captions."""
+
+    image: Image.Image
+    caption: str
+    references: tuple[str, ...]
+
+
+class MetricLogger(Protocol):
+    """Logs the numbers of one run."""
+
+    def log(self, values: Mapping[str, float], step: int | None = None) -> None:
+        """Log `values` (e.g. ``{"captioner/loss": 2.1}``) at `step` samples seen."""
+
+    def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
+        """Log generated captions as `name` (e.g. ``captioner/captions``) at `step` samples seen."""

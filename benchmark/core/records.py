@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import reprlib
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,9 +13,8 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark.core.hashes import hash_text
-from benchmark.core.json_text import json_text
 from benchmark.core.paths import portable_paths, write_text
-from benchmark.core.redaction import map_texts, redact
+from benchmark.core.sanitize import map_texts, redact
 
 log = logging.getLogger(__name__)
 _CHECKSUM = "checksum"
@@ -134,13 +134,12 @@ def _text_of_kind(path: Path, schema: Schema) -> tuple[str, bool] | None:
         data = json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableError(f"not readable as JSON: {error}") from None
-    if isinstance(data, dict) and isinstance(data.get("kind", ""), str):
-        # Records of schema version 1 had no kind.
-        if data.get("kind", schema.kind) != schema.kind:
+    if isinstance(data, dict) and isinstance(data.get("kind"), str):
+        if data["kind"] != schema.kind:
             return None
         if "schema_version" in data:
             _check_version(data["schema_version"], schema)
-            return text, data.get(_CHECKSUM) in (None, _checksum(data))  # older versions wrote none
+            return text, data.get(_CHECKSUM) == _checksum(data)
     raise UnreadableError(f"JSON, but no {schema.kind} record")
 
 
@@ -163,3 +162,21 @@ def _check_version(version: Any, schema: Schema) -> None:
         raise UnreadableError(
             f"{schema.kind} record of the older schema version {version}; run `{schema.command}` again"
         )
+
+
+def json_text(value: Any, indent: int | None = None, *, sort_keys: bool = False) -> str:
+    """Return a value as JSON."""
+    return json.dumps(_finite(value), indent=indent, sort_keys=sort_keys, allow_nan=False)
+
+
+def finite_or_none(number: float) -> float | None:
+    """Return a number as JSON can hold it, None for infinities and NaN."""
+    return number if math.isfinite(number) else None
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return finite_or_none(value)
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value

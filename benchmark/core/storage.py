@@ -5,23 +5,42 @@ Every error of the network or the storage becomes a `StorageError` of one line. 
 
 import errno
 import io
-from collections.abc import Iterable, Iterator
+import logging
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 from urllib.parse import urlsplit
 
 from benchmark.core.errors import UserError
-from benchmark.core.file_systems import file_system, is_http, is_remote
+from benchmark.core.extras import require
 from benchmark.core.paths import user_path
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.storage_errors import StorageError, attempt
 
 CONNECTIONS = 8  # requests at a time
 CHUNK = 8 * 2**20  # bytes per request of a whole file
+CONNECT_SECONDS, STALL_SECONDS = 10.0, 30.0  # to a connection; without a byte
+ATTEMPTS = 5
+FIRST_WAIT = 0.5  # seconds before the second attempt; doubled for each further one
+MISSING = "there is no such file, folder or bucket"
+_HTTP, _S3, _GCS = ("http", "https"), ("s3", "s3a"), ("gs", "gcs")
+_LIBRARIES = frozenset(
+    {"aiohttp", "aiobotocore", "botocore", "s3fs", "gcsfs", "google", "huggingface_hub", "httpx"}
+)
+_PASSING = frozenset({408, 425, 429})  # HTTP statuses below 500 after which another attempt may succeed
+_FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)
+_VERSIONS = ("ETag", "mtime", "LastModified", "updated", "Last-Modified")
+_gives_ranges: dict[str, bool] = {}  # by server
+T = TypeVar("T")
+
+
+class StorageError(UserError):
+    """Storage that cannot be read or written."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +56,11 @@ class Entry:
     def name(self) -> str:
         """The last part of the path."""
         return file_name(self.url)
+
+
+def is_remote(location: str) -> bool:
+    """Tell whether `location` is a URL of something else than this machine's files."""
+    return "://" in location and not location.startswith("file://")
 
 
 def local_path(setting: str, location: str) -> Path:
@@ -55,14 +79,14 @@ def list_folder(url: str) -> list[Entry]:
     """Return the files and folders in a folder, sorted by URL; [] if it is missing. A web page tells no sizes."""
     if not is_remote(url):
         folder = user_path(url).absolute()
-        return attempt(url, lambda: _list_here(folder)) if folder.is_dir() else []
-    filesystem, path = file_system(url)
+        return _attempt(url, lambda: _list_here(folder)) if folder.is_dir() else []
+    filesystem, path = _file_system(url)
     filesystem.invalidate_cache()
     root = path.rstrip("/") + "/"
     try:
-        listed = attempt(url, lambda: filesystem.ls(path, detail=True))
+        listed = _attempt(url, lambda: filesystem.ls(path, detail=True))
     except StorageError as error:
-        if error.missing:
+        if MISSING in str(error):
             return []
         raise
     # Web pages link to elsewhere, too; storages list a folder's own marker as a file in it.
@@ -73,20 +97,15 @@ def list_folder(url: str) -> list[Entry]:
 
 
 def _list_here(folder: Path) -> list[Entry]:
-    """List a folder of this machine; to import fsspec for it takes longer than all else that a selection reads.
+    """List a folder of this machine without fsspec, whose import takes longer than all else that a selection reads.
 
-    Links have size and time of what they lead to; broken ones, and files that are gone again, are left out.
+    Links have size and time of what they lead to; broken ones are left out.
     """
-    entries = []
-    for path in sorted(folder.iterdir()):
-        try:
-            about = path.stat()
-        except OSError as error:
-            if error.errno not in (errno.ENOENT, errno.ELOOP):
-                raise
-            continue
-        entries.append(Entry(f"file://{path}", S_ISDIR(about.st_mode), about.st_size, about.st_mtime))
-    return entries
+    about = {path: path.stat() for path in sorted(folder.iterdir()) if path.exists()}
+    return [
+        Entry(f"file://{path}", S_ISDIR(stat.st_mode), stat.st_size, stat.st_mtime)
+        for path, stat in about.items()
+    ]
 
 
 def list_files(url: str, depth: int = 0) -> dict[str, Entry]:
@@ -105,20 +124,15 @@ def list_files(url: str, depth: int = 0) -> dict[str, Entry]:
     return files
 
 
-def with_sizes(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the same files with size and version, of which a web page tells nothing."""
-    return list(prefetch_map(lambda e: e if e.size is not None else find_file(e.url), entries, CONNECTIONS))
-
-
 def find_file(url: str) -> Entry:
     """Return what is known of one file. Raises `StorageError` without it."""
-    filesystem, path = file_system(url)
-    return _entry(filesystem, attempt(url, lambda: filesystem.info(path)))
+    filesystem, path = _file_system(url)
+    return _entry(filesystem, _attempt(url, lambda: filesystem.info(path)))
 
 
 def read_range(url: str, start: int, end: int) -> bytes:
     """Return the bytes from `start` to before `end`."""
-    filesystem, path = file_system(url)
+    filesystem, path = _file_system(url)
 
     def read() -> bytes:
         data: bytes = filesystem.cat_file(path, start=start, end=end)
@@ -126,7 +140,7 @@ def read_range(url: str, start: int, end: int) -> bytes:
             raise ConnectionError(f"got {len(data):,} of {end - start:,} bytes")
         return data
 
-    return attempt(url, read)
+    return _attempt(url, read)
 
 
 def read_ranges(url: str, ranges: Iterable[tuple[int, int]]) -> Iterator[bytes]:
@@ -136,30 +150,20 @@ def read_ranges(url: str, ranges: Iterable[tuple[int, int]]) -> Iterator[bytes]:
 
 def gives_ranges(url: str) -> bool:
     """Tell whether parts of files can be read: some HTTP servers send whole files only. A server is asked once."""
-    if not is_http(url):
-        return True
     server = urlsplit(url).netloc
-    if server not in _gives_ranges:
-        _gives_ranges[server] = _answers_range(url)
-    return _gives_ranges[server]
+    if _protocol(url) in _HTTP and server not in _gives_ranges:
+        filesystem, path = _file_system(url)
 
+        def second_byte() -> bytes:
+            with filesystem.open(path, "rb", block_size=1, cache_type="none") as file:
+                file.seek(1)
+                return bytes(file.read(1))
 
-_gives_ranges: dict[str, bool] = {}
-
-
-def _answers_range(url: str) -> bool:
-    """Ask an HTTP server for the second byte of a file."""
-    filesystem, path = file_system(url)
-
-    def probe() -> bool:
-        with filesystem.open(path, "rb", block_size=1, cache_type="none") as file:
-            file.seek(1)
-            return len(file.read(1)) == 1
-
-    try:
-        return attempt(url, probe)
-    except ValueError:  # fsspec's, when the server begins with the first byte, or does not tell the size
-        return False
+        try:
+            _gives_ranges[server] = len(_attempt(url, second_byte)) == 1
+        except ValueError:  # fsspec's, when the server begins with the first byte, or does not tell the size
+            _gives_ranges[server] = False
+    return _gives_ranges.get(server, True)
 
 
 def download(url: str, path: Path) -> None:
@@ -174,27 +178,27 @@ def download(url: str, path: Path) -> None:
             for data in read_ranges(url, ((start, min(start + CHUNK, size)) for start in starts)):
                 file.write(data)
         return
-    filesystem, remote = file_system(url)
+    filesystem, remote = _file_system(url)
 
     def stream() -> None:
         filesystem.get_file(remote, str(path))
         if size is not None and path.stat().st_size != size:
             raise ConnectionError(f"got {path.stat().st_size:,} of {size:,} bytes")
 
-    attempt(url, stream)
+    _attempt(url, stream)
 
 
 def check_writable(url: str) -> None:
     """Raise `StorageError` for a kind of URL that cannot be written to."""
-    if is_http(url):
+    if _protocol(url) in _HTTP:
         raise StorageError(f"{url}: HTTP servers are only read from; give a folder, or an s3:// or gs:// URL")
 
 
 def upload(path: Path, url: str) -> None:
     """Copy a local file to `url`, where it appears whole."""
     check_writable(url)
-    filesystem, remote = file_system(url)
-    attempt(url, lambda: filesystem.put_file(str(path), remote))
+    filesystem, remote = _file_system(url)
+    _attempt(url, lambda: filesystem.put_file(str(path), remote))
 
 
 @contextmanager
@@ -244,15 +248,100 @@ class _RangeFile(io.RawIOBase):
         return len(data)
 
 
+def _protocol(url: str) -> str:
+    return url.partition("://")[0].lower() if is_remote(url) else "file"
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL and the path in it. Raises `UserError` if its extra is missing."""
+    protocol = _protocol(url)
+    options: dict[str, Any] = {}
+    if protocol in _HTTP:
+        require("http")
+        import aiohttp
+
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=STALL_SECONDS)
+        options = {"client_kwargs": {"timeout": timeout, "trust_env": True}}  # proxies and ~/.netrc
+    elif protocol in _S3:
+        require("cloud", "s3fs")
+        timeouts = {"connect_timeout": CONNECT_SECONDS, "read_timeout": STALL_SECONDS}
+        options = {"config_kwargs": timeouts | {"retries": {"total_max_attempts": 1}}}  # `_attempt` counts
+    elif protocol in _GCS:
+        require("cloud", "gcsfs")
+        logging.getLogger("gcsfs").setLevel(logging.CRITICAL)  # else it prints what it also raises
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(url, **options)
+    except (ValueError, ImportError) as error:
+        raise UserError(f"{url} cannot be opened: {error}") from None
+    return system, path
+
+
 def _entry(filesystem: Any, info: dict[str, Any]) -> Entry:
-    written = next(
-        (
-            info[name]
-            for name in ("ETag", "mtime", "LastModified", "updated", "Last-Modified")
-            if info.get(name)
-        ),
-        None,
-    )
+    written = next((info[name] for name in _VERSIONS if info.get(name)), None)
     url = filesystem.unstrip_protocol(info["name"].rstrip("/"))
-    is_folder = info["type"] == "directory" or bool(info.get("islink") and filesystem.isdir(info["name"]))
-    return Entry(url, is_folder, info.get("size"), written)
+    return Entry(url, info["type"] == "directory", info.get("size"), written)
+
+
+def _attempt(url: str, action: Callable[[], T]) -> T:
+    """Return ``action()``, tried up to `ATTEMPTS` times. Raises `StorageError`, which names `url`."""
+    attempts = 1 if _protocol(url) in _GCS else ATTEMPTS  # gcsfs has six of its own
+    for number in range(1, attempts + 1):
+        try:
+            return action()
+        except Exception as error:
+            if not _is_of_storage(error):
+                raise
+            reason, is_final = _diagnose(error)
+            if number == attempts or is_final:
+                times = f" ({number} attempts)" if number > 1 else ""
+                raise StorageError(f"{url}: {reason}{times}") from error
+            time.sleep(FIRST_WAIT * 2 ** (number - 1))
+    raise AssertionError("unreachable")
+
+
+def _is_of_storage(error: Exception) -> bool:
+    """Tell apart errors of the network or storage from those of the code, and of this machine's disk."""
+    if isinstance(error, OSError):
+        return error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+    return type(error).__module__.partition(".")[0] in _LIBRARIES
+
+
+def _diagnose(error: Exception) -> tuple[str, bool]:
+    """Return what went wrong, and whether another attempt would be in vain."""
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__) is not None:  # fsspec reports anything as a missing file
+        causes.append(cause)
+    root, status = causes[-1], next((code for cause in causes if (code := _status(cause))), None)
+    no_credentials = (
+        "Credentials" in type(root).__name__
+    )  # botocore's and Google's have no base class in common
+    missing = status == 404 or (status is None and isinstance(root, FileNotFoundError))
+    denied = status in (401, 403) or isinstance(root, PermissionError)
+    reasons = {
+        MISSING: missing,
+        f"access is denied{f' ({status})' if status else ''}; check the credentials (docs/own_pool.md)": denied,
+        "no credentials were found; set AWS_PROFILE, or see docs/own_pool.md": no_credentials,
+        "the host name cannot be resolved": isinstance(root, socket.gaierror),
+        "the connection was refused": isinstance(root, ConnectionRefusedError),
+        "no connection could be made": type(root).__name__ == "EndpointConnectionError",  # botocore's
+        "no answer in time": isinstance(root, TimeoutError),
+        f"the server answered {status}": status is not None,
+    }
+    reason = next((text for text, holds in reasons.items() if holds), f"{type(root).__name__}: {root}")
+    if status is not None and status >= 400:
+        return reason, status < 500 and status not in _PASSING
+    return reason, isinstance(root, _FINAL) or no_credentials
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status of the response that an error is about, None without one."""
+    response: Any = getattr(error, "response", None)
+    if isinstance(response, dict):  # botocore's
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    elif type(error).__module__.startswith("gcsfs"):
+        status = getattr(error, "code", None)
+    else:  # aiohttp's, httpx's
+        status = getattr(error, "status", None) or getattr(response, "status_code", None)
+    return status if isinstance(status, int) else None

@@ -8,6 +8,8 @@ import re
 from binascii import unhexlify
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tokenize import TokenError
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +17,19 @@ import pyarrow as pa
 
 from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.errors import UserError
-from benchmark.core.npy_files import map_npy
 from benchmark.core.paths import atomic_write
 
 # DataComp's subset dtype: (int(uid[:16], 16), int(uid[16:], 16)).
 UID_DTYPE = np.dtype("u8,u8")
 UidArray = npt.NDArray[np.void]
-_Words = npt.NDArray[np.uint64]
-_Rows = npt.NDArray[np.int64]
 # The columns that hold uids in the project's own parquet and Arrow files, both uint64.
 UID_COLUMNS = ("uid_high", "uid_low")
 _HEX_CHARACTERS = 32
 _AT_ONCE = 1 << 20  # uids that are compared, searched or sorted at a time
 _HEX = re.compile(r"[0-9a-fA-F]{32}")
+
+# What numpy raises for a header that is cut, nested without end, or says what no array can be.
+_ODD_HEADER = (ValueError, TypeError, EOFError, OverflowError, SyntaxError, MemoryError, TokenError)
 
 
 def make_uid(url: str, text: str) -> str:
@@ -111,48 +113,16 @@ def read_uid_columns(table: pa.Table, rows: npt.NDArray[np.int64] | None = None)
 def sort_uids(array: UidArray) -> npt.NDArray[np.int64]:
     """Return the stable order that sorts a ``u8,u8`` array.
 
-    The highest bits of each uid are sorted as one integer with its row number, four times faster than by an argsort.
-    Uids that agree in these bits are sorted afterwards, a stretch at a time: few, but most of four billion.
+    Sorted by the high words, and where these are equal by both, in less than half the time of sorting by both.
     """
-    return _sort(array["f0"], array["f1"], twice=len(array) > _AT_ONCE)
-
-
-def _sort(high: _Words, low: _Words, *, twice: bool) -> _Rows:
-    """Return the stable order of n pairs of words, by the highest bits once, or `twice`, and then by all."""
-    order, agrees = _sort_highest_bits(high)
-    start = 0 if agrees.any() else len(order)
-    while start < len(order):
-        end = min(start + _AT_ONCE, len(order))
-        end += int(np.argmin(agrees[end:]))  # those that agree stay together
-        undecided = start + np.flatnonzero(agrees[start:end] | agrees[start + 1 : end + 1])
-        if len(undecided):
-            rows = order[undecided]  # ascending among those that agree
-            words = high[rows], low[rows]
-            order[undecided] = rows[_sort_close(*words) if twice else np.lexsort(words[::-1])]
-        start = end
+    high, low = array["f0"], array["f1"]
+    order = np.argsort(high)
+    ordered = high[order]
+    repeats = np.concatenate([[False], ordered[1:] == ordered[:-1], [False]])
+    equal = np.flatnonzero(repeats[1:] | repeats[:-1])
+    rows = order[equal]
+    order[equal] = rows[np.lexsort((rows, low[rows], high[rows]))]
     return order
-
-
-def _sort_highest_bits(high: _Words) -> tuple[_Rows, npt.NDArray[np.bool_]]:
-    """Return the stable order of n words by their highest bits, as many as the number of a row leaves of 64.
-
-    And which agree in these with the one before them, shape (n + 1,): the first and the one after the last do not.
-    """
-    row_bits = np.uint64(max(len(high) - 1, 1).bit_length())
-    keys = high >> row_bits << row_bits | np.arange(len(high), dtype=np.uint64)
-    keys.sort()
-    order = (keys & ((np.uint64(1) << row_bits) - np.uint64(1))).view(np.int64)
-    keys >>= row_bits
-    agrees = np.zeros(len(high) + 1, bool)
-    np.equal(keys[1:], keys[:-1], out=agrees[1:-1])
-    return order, agrees
-
-
-def _sort_close(high: _Words, low: _Words) -> _Rows:
-    """Return the stable order of pairs of words, first by the highest bits in which their `high` words differ."""
-    spread = high - high.min()
-    bits = int(spread.max()).bit_length()
-    return _sort(spread << np.uint64(64 - bits), low, twice=False) if bits else np.lexsort((low, high))
 
 
 def are_sorted(array: UidArray) -> bool:
@@ -245,3 +215,15 @@ def read_subset(path: Path) -> UidArray:
         # DataComp's resharder merges two sorted streams: an unsorted file would be misread in silence.
         raise UserError(f"{path} is not sorted; np.sort it and save it again")
     return array
+
+
+def map_npy(path: Path) -> npt.NDArray[Any]:
+    """Map the array in a file. Raises ValueError unless it is a ``.npy`` file, and as long as its header says.
+
+    Python objects, which would run code, are never read, nor are archives. `np.load` would take all the memory that a
+    header asks for.
+    """
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except _ODD_HEADER:
+        raise ValueError(f"{path} does not hold a numpy array") from None

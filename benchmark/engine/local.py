@@ -12,9 +12,8 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
-from benchmark.core.cores import available_cores, take_cores
 from benchmark.core.devices import device_type, resolve_device
-from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
+from benchmark.core.launch import available_cores, ctrl_c_left_to_parent, end_with_parent, take_cores
 from benchmark.core.paths import cache_dir
 from benchmark.core.ranges import Device, Processes
 from benchmark.engine.base import Work

@@ -10,9 +10,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from benchmark.core.cores import take_cores
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.launch import take_cores
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt
 from benchmark.engine.base import Work

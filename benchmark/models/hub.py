@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 import huggingface_hub
 
 from benchmark.core.errors import UserError
-from benchmark.core.installation import program
+from benchmark.core.extras import program
 from benchmark.core.requirements import OnFirstUseError
 from benchmark.models.hub_files import without_damaged
 

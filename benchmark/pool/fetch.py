@@ -18,8 +18,7 @@ from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_folder, put_in_place
 from benchmark.core.progress import progress
-from benchmark.core.storage import CHUNK, gives_ranges, read_ranges
-from benchmark.core.storage_errors import StorageError
+from benchmark.core.storage import CHUNK, StorageError, gives_ranges, read_ranges
 from benchmark.core.tar_members import BLOCK
 from benchmark.core.uids import UidArray, UidIndex, sort_uids, unite_uids, write_subset
 from benchmark.pool.layout import Shard

@@ -12,10 +12,9 @@ import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.file_systems import is_remote
 from benchmark.core.hashes import hash_text
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, list_files, open_file, with_sizes
+from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, is_remote, list_files, open_file
 from benchmark.pool.sample_fields import known_names, pick_column
 from benchmark.pool.tar_samples import field_names
 
@@ -122,16 +121,21 @@ def _choices(text: str, pattern: str) -> list[str]:
 def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
     """Return the files whose names end in `suffix`, sorted by path."""
     names = [name for name in files if name.endswith(suffix)]
-    entries = zip(names, with_sizes(files[name] for name in names), strict=True)
-    return [
-        _shard(name.removesuffix(suffix), entry) for name, entry in sorted(entries, key=lambda e: e[1].url)
+    # A web page tells nothing of size and version.
+    entries = prefetch_map(
+        lambda name: files[name] if files[name].size is not None else find_file(files[name].url),
+        names,
+        CONNECTIONS,
+    )
+    shards = [
+        Shard(
+            name.removesuffix(suffix).replace("/", "%2F"),
+            file.url,
+            hash_text(f"{file.size} {file.written}", 12),
+        )
+        for name, file in zip(names, entries, strict=True)
     ]
-
-
-def _shard(name: str, file: Entry) -> Shard:
-    """Describe a file by its path, which is made a file's name, its size, and its version or time of writing."""
-    fingerprint = hash_text(f"{file.size} {file.written}", 12)
-    return Shard(name.replace("/", "%2F"), file.url, fingerprint)
+    return sorted(shards, key=lambda shard: shard.url)
 
 
 class PoolFields:

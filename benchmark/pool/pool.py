@@ -23,14 +23,13 @@ from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_MISSING, Batch, counts
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
-from benchmark.core.file_systems import is_remote
 from benchmark.core.hashes import hash_json
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.core.ranges import Name, PositiveInt
-from benchmark.core.redaction import redact
-from benchmark.core.storage import download, open_file
+from benchmark.core.sanitize import redact
+from benchmark.core.storage import download, is_remote, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.layout import TAR, PoolFields, Shard, find_shards
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers

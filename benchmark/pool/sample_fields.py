@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from benchmark.core import batch
 from benchmark.core.arrow import from_numpy, to_mask
@@ -14,9 +15,6 @@ from benchmark.core.batch import SampleError
 from benchmark.core.uids import is_uid, make_uid
 
 _Rows = npt.NDArray[np.int64]
-# What `str.strip` removes beyond ASCII, and the three bytes of each as one number; the third is 0 if it has two.
-_SPACES = "\x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
-_SPACE_CODES = [int.from_bytes(space.encode().ljust(3, b"\0")) for space in _SPACES]
 # Other names of our columns: in img2dataset, in LAION's parquet files, in CC3M and CC12M on the hub.
 ALIASES = {
     "text": ("caption", "TEXT"),
@@ -75,15 +73,16 @@ def check_uid(uid: object, url: object, key: object, caption: str) -> str:
 def usable_captions(column: pa.Array, drops: Counter[str]) -> tuple[_Rows, pa.LargeStringArray]:
     """Return the rows of `column` with a usable caption, and the captions; count the others by reason in `drops`.
 
-    A caption that begins with neither a space nor a control character is usable, if all are valid UTF-8; only the
-    others are looked at one by one, see `check_caption`.
+    A caption that begins with a visible character is usable, if all are valid UTF-8; only the others are looked at
+    one by one, see `check_caption`.
     """
     texts = as_text(column)
     if texts is None:
         values = values_of(column)
         rows, captions = checked(len(values), lambda row: check_caption(values[row]), drops)
         return rows, pa.array(captions, pa.large_string())
-    usable = _begins_visible(texts)
+    visible = pc.fill_null(pc.match_substring_regex(texts, r"^[^\pZ\pC]"), False)
+    usable = to_mask(visible).copy()
     others = np.flatnonzero(~usable)
     if not len(others):
         return np.arange(len(texts)), texts
@@ -133,26 +132,3 @@ def as_text(column: pa.Array) -> pa.LargeStringArray | None:
     except pa.ArrowInvalid:
         return None
     return texts
-
-
-def _begins_visible(texts: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
-    """Return which of n strings begin with a character that is neither a space nor a control of ASCII, shape (n,)."""
-    first = np.zeros(len(texts), np.uint8)
-    _, offsets, data = texts.buffers()
-    if data is None or not data.size:
-        return np.zeros(len(texts), bool)
-    values = np.frombuffer(data, np.uint8)
-    bounds = np.frombuffer(offsets, np.int64)[texts.offset :][: len(texts) + 1]
-    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
-    first[filled] = values[bounds[filled]]
-    begins: npt.NDArray[np.bool_] = (first > ord(" ")) & (first != 0x7F)
-    # Among all first bytes beyond ASCII, only these may be of spaces.
-    unsure = np.flatnonzero((first == 0xC2) | ((first >= 0xE1) & (first <= 0xE3)))
-    if len(unsure):
-        at = bounds[unsure, None] + np.arange(3)
-        code = values[np.minimum(at, len(values) - 1)] @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-        code[first[unsure] == 0xC2] &= 0xFFFF00  # a character of two bytes
-        begins[unsure] = ~np.isin(code, _SPACE_CODES)
-    if texts.null_count:
-        begins &= to_mask(texts.is_valid())
-    return begins

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.arrow import from_numpy, from_values
+from benchmark.core.arrow import from_numpy
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.tar_members import BLOCK
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
@@ -187,8 +187,7 @@ def _write_fields(folder: OutputFolder, name: str, rows: Sequence[Fields]) -> No
 def _column(values: list[Any]) -> pa.Array:
     """Return values of JSON as a column; as strings if they are of several types, as fields of the web may be."""
     try:
-        column = from_values(values)
-        return pa.array(values) if column is None else column
+        return pa.array(values)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         return pa.array([v if v is None or _is_text(v) else json.dumps(v) for v in values])
 

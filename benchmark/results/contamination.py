@@ -35,10 +35,7 @@ Embeddings = npt.NDArray[np.float32]
 class NearImages:
     """Finds images whose embeddings by one CLIP model have a cosine above `similarity`, which depends on the model.
 
-    Args:
-        features: the pool's embeddings.
-        similarity: cosine above which two images are near-duplicates.
-        device: where evaluation images are embedded.
+    Evaluation images are embedded on `device`; `features` are the pool's.
     """
 
     features: ClipFeatures
@@ -93,12 +90,8 @@ def contamination(
 ) -> dict[str, Contamination]:
     """Count the pairs whose image is in each of the evaluation sets with images, by its name; warn of kept pairs.
 
-    Args:
-        pool: the pool.
-        kept: uids of the selection.
-        tars: the local pool that holds the images of the selection.
-        sets: the evaluation sets.
-        near: finds near-duplicates; None counts only equal bytes.
+    `kept` are the uids of the selection, `tars` the local pool that holds its images; without `near` only equal
+    bytes count.
     """
     images = {of_set.name: files for of_set in sets if (files := of_set.image_files())}
     similar = near.find(pool, images) if near else None
@@ -108,7 +101,12 @@ def contamination(
         if similar is not None:
             near_uids = similar[name]
             counts[name] = replace(counts[name], near_pool=len(near_uids), near_kept=_count(kept, near_uids))
-        _warn(name, counts[name], len(kept))
+        same = counts[name].kept
+        if most := max(same, counts[name].near_kept or 0):
+            log.warning(
+                "contamination: %d of %s kept pairs have an image of %s (%s with the same bytes)",
+                most, f"{len(kept):,}", name, "all" if most == same else same,
+            )  # fmt: skip
     return counts
 
 
@@ -126,12 +124,3 @@ def _same_bytes(tars: Pool, images: Mapping[str, Sequence[ImageFile]]) -> dict[s
 
 def _count(kept: UidArray, uids: UidArray) -> int:
     return int((find_uids(kept, uids) >= 0).sum())
-
-
-def _warn(name: str, counted: Contamination, kept: int) -> None:
-    count = max(counted.kept, counted.near_kept or 0)
-    if count:
-        same = "all with the same bytes" if count == counted.kept else f"{counted.kept} with the same bytes"
-        log.warning(
-            "contamination: %d of %s kept pairs have an image of %s (%s)", count, f"{kept:,}", name, same
-        )

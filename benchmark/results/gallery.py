@@ -62,9 +62,6 @@ def gallery(scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool) -> li
     A pair whose image `tars` lacks gets an empty thumbnail; a pair whose caption it lacks is left out.
 
     Args:
-        scores: the scored pairs; a pair whose score is NaN is not ranked.
-        kept: the selected pairs.
-        seed: seed of the run, which ranks equal scores.
         tars: a local pool with images and captions of these pairs, or only of the selected pairs.
     """
     by_place = ranked_pairs(scores, kept, seed)

@@ -31,18 +31,11 @@ class Contamination:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One evaluation without a run.
+    """One evaluation without a run. Its last four fields are those of `provenance`.
 
     Args:
         run_id: a readable name and a hash of all that the metrics depend on.
-        label: name of the model or of the file of captions.
         identity: kind, settings and revision of weights of the evaluated model.
-        evaluations: metrics by evaluation set.
-        config: the resolved evaluation sets and metrics.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("evaluation", 1, "evaluations", "python -m benchmark task=evaluate ...")
@@ -64,11 +57,9 @@ class DownstreamResult:
 
     Args:
         checkpoint: folder of its weights.
-        training: the training's report.
         missing: samples of the subset that could not be read, counted by reason.
         other_captions: counts of samples with other captions than their own, of these captions, and of captions
             left out, by reason; empty if none were given.
-        evaluations: metrics by evaluation set.
     """
 
     checkpoint: str
@@ -97,33 +88,20 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Result:
-    """One run.
+    """One run. Its last four fields are those of `provenance`.
 
     Args:
         run_id: a readable name and a hash of all that the metrics depend on.
-        protocol: the facts that it shares with comparable runs.
-        filter: name of the filter's config.
         family: the filter's family, see `benchmark.results.report.leaderboard`; empty if its config names none.
         size: pairs to keep, as written for the paper's pool.
         k: pairs kept.
-        pool: name of the pool.
-        seed: random seed of the run.
-        selection: manifest of the subset file.
         subset: path of the subset file; of the first if there is a file per epoch.
-        scoring: cost of the scores.
-        downstream: trained models by name.
-        stages: cost of each stage by name.
-        config: the resolved configuration.
         kept: draws that carry each planted kind of noise; empty for pools whose noise is unknown.
         contamination: pairs that have an image of an evaluation set, by its name.
         peak_rss_bytes: largest resident memory of this process or an ended child; engine workers do not count.
         workers_peak_rss_bytes: peak resident memory of engine workers and of processes that preprocess images, added
             up over processes that ran side by side; 0 if none was started. An upper bound: pages that they share
             count for each, and the peaks may have been at different times.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("run", 5, "", "python -m benchmark filter=... size=...")

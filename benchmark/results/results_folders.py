@@ -66,12 +66,8 @@ def image_limit(record: Record) -> int | None:
 def _warn_of_other_metrics(one: tuple[Path, Record], other: tuple[Path, Record]) -> None:
     if _metrics(one[1]) != _metrics(other[1]):
         latest = max(one, other, key=lambda file: _finished(file[1]))
-        log.warning(
-            "%s and %s are the same run with other metrics; %s finished last and counts",
-            one[0],
-            other[0],
-            latest[0],
-        )
+        message = "%s and %s are the same run with other metrics; %s finished last and counts"
+        log.warning(message, one[0], other[0], latest[0])
 
 
 def _metrics(record: Record) -> Any:

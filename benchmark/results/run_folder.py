@@ -22,14 +22,9 @@ Place = Literal["top", "kept", "dropped", "bottom"]
 
 @dataclass(frozen=True)
 class GalleryPair:
-    """A pair of the pool at one place of a filter's ranking.
+    """A pair of the pool at one place of a filter's ranking; "kept" and "dropped" are next to the threshold.
 
-    Args:
-        place: the best scores, the scores just above and just below the threshold, or the lowest.
-        uid: the sample's uid.
-        caption: its caption, at most `CAPTION_CHARACTERS` of it.
-        score: its score.
-        thumbnail: a JPEG, empty if the image cannot be read.
+    `caption` has at most `CAPTION_CHARACTERS`; `thumbnail` is a JPEG, empty if the image cannot be read.
     """
 
     place: Place
@@ -41,14 +36,7 @@ class GalleryPair:
 
 @dataclass(frozen=True)
 class Example:
-    """An evaluation image whose generated captions the report shows side by side.
-
-    Args:
-        evaluation: name of the evaluation set.
-        image: id of the image, as in ``captions_<set>.json``.
-        references: its reference captions.
-        thumbnail: a JPEG.
-    """
+    """An evaluation image whose captions the report shows side by side: its set, id, references, and a JPEG."""
 
     evaluation: str
     image: str

@@ -2,16 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.counting import ScoreArrays, ScoreCounts
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.ranks import ScoreArrays, ScoreCounts
 from benchmark.core.ties import hash_uids
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids
 from benchmark.pool.pool import Pool
@@ -44,7 +44,6 @@ def summarise(scores: ScoreSource, kept: ArraySource, scorer: Filter, pool: Pool
 
     Args:
         scores: the scored pairs; a score that is NaN is left out of the histogram.
-        kept: the selected pairs.
         scorer: the filter; if it looked for text in the images, images with text are counted.
         pool: the pool, to read captions from; None leaves out all that depends on them.
     """
@@ -161,14 +160,13 @@ def changed_words(pool: Sequence[str], kept: Sequence[str]) -> dict[str, Fractio
     """Return the `WORDS` words whose fraction of captions differs most between pool and kept pairs, in that order."""
     if not pool or not kept:
         return {}
-    words = _fractions(_words(pool), _words(kept), len(pool), len(kept))
+    counts = [
+        Counter(w for text in texts for w in set(WORD.findall(text[:MAX_CHARACTERS].lower())))
+        for texts in (pool, kept)
+    ]
+    words = _fractions(counts[0], counts[1], len(pool), len(kept))
     ranked = sorted(words, key=lambda word: (-abs(words[word].kept - words[word].pool), word))
     return {word: words[word] for word in ranked[:WORDS]}
-
-
-def _words(texts: Iterable[str]) -> Counter[str]:
-    """Return how many texts have each word."""
-    return Counter(word for text in texts for word in set(WORD.findall(text[:MAX_CHARACTERS].lower())))
 
 
 def _language_fractions(captions: Pair) -> dict[str, dict[str, Fractions]]:
@@ -182,17 +180,16 @@ def _language_fractions(captions: Pair) -> dict[str, dict[str, Fractions]]:
     from filters.english import language_detector
 
     detect = language_detector()
-    counts = [_languages(texts[:LANGUAGE_SAMPLE], detect) for texts in captions]
+    counts = [
+        Counter(detect(text[:MAX_CHARACTERS]) or "unknown" for text in texts[:LANGUAGE_SAMPLE])
+        for texts in captions
+    ]
     totals = [count.total() for count in counts]
     frequent = [name for name, _ in (counts[0] + counts[1]).most_common(LANGUAGES)]
     named = [Counter({name: count[name] for name in frequent}) for count in counts]
     for count, total in zip(named, totals, strict=True):
         count["other"] = total - count.total()
     return {"language": _fractions(named[0], named[1], totals[0], totals[1])}
-
-
-def _languages(texts: Iterable[str], detect: Callable[[str], str | None]) -> Counter[str]:
-    return Counter(detect(text[:MAX_CHARACTERS]) or "unknown" for text in texts)
 
 
 def _text_fractions(pool: Floats, kept: Floats) -> dict[str, dict[str, Fractions]]:

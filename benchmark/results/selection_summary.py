@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from benchmark.core.json_text import json_text
 from benchmark.core.paths import write_text
+from benchmark.core.records import json_text
 
 FILE = "selection.json"
 
@@ -16,10 +16,7 @@ FILE = "selection.json"
 class Histogram:
     """Pairs of the pool, and the kept pairs among them, in n bins; the outer bins include pairs beyond the edges.
 
-    Args:
-        edges: the n + 1 borders of the bins, ascending.
-        pool: pairs of the pool per bin.
-        kept: kept pairs per bin.
+    There are n + 1 edges, ascending.
     """
 
     edges: tuple[float, ...]

@@ -13,9 +13,7 @@ class Stage:
     """Cost of one stage.
 
     Args:
-        wall_seconds: seconds on the clock.
         cpu_seconds: processor seconds of this process, its ended children, and the workers of engines.
-        device: type of the run's device.
         device_seconds: wall seconds on a GPU, processor seconds on a CPU.
         worker_cpu_seconds: the part of `cpu_seconds` that engines' workers used.
     """

@@ -14,8 +14,8 @@ from PIL import Image
 
 from benchmark.core.extras import require
 from benchmark.core.images import THUMBNAIL
-from benchmark.core.metric_logger import CaptionedImage
-from benchmark.core.visible import visible
+from benchmark.core.progress import CaptionedImage
+from benchmark.core.sanitize import visible
 from benchmark.results.result import Result
 from benchmark.results.run_folder import GalleryPair, RunFiles
 from benchmark.results.trackers import RunFacts, Tracker, result_values
@@ -37,7 +37,7 @@ class TensorBoardTracker(Tracker):
         self._facts = run
         self._writer: Any = SummaryWriter(str(self.folder / run.run_id))
         for name, facts in (("run", run.columns()), ("config", run.config)):
-            self._writer.add_text(name, _preformatted(json.dumps(facts, indent=2)))
+            self._writer.add_text(name, f"<pre>{html.escape(json.dumps(facts, indent=2))}</pre>")
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
         """Log numbers at `step` samples seen."""
@@ -132,7 +132,3 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _text(cell: str) -> str:
     """Return `cell` as one line in which neither HTML nor Markdown means anything."""
     return "".join(f"&#{ord(c)};" if c in MARKUP else c for c in visible(" ".join(cell.split())))
-
-
-def _preformatted(text: str) -> str:
-    return f"<pre>{html.escape(text)}</pre>"

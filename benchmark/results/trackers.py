@@ -5,32 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.progress import CaptionedImage
 from benchmark.results.protocol import QUICK_TRY, Protocol
 from benchmark.results.result import Result
 
 # Names under which trackers log, and the dashboard finds it.
 SAMPLES_SEEN, VALIDATION, CAPTIONS, EXAMPLES = "samples_seen", "validation", "captions", "examples"
 PAIRS, HISTOGRAM = "selection/pairs", "selection/histogram"
+COLUMNS = ("filter_name", "filter_family", "selector_name", "pool_name", "size_name", "k", "seed")
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """A run as it begins. Names are names of the chosen configs.
-
-    Args:
-        run_id: a readable name and a hash of all that the metrics depend on.
-        task: name of the task.
-        filter_name: the filter.
-        filter_family: the filter's family, empty if its config names none.
-        selector_name: the selector.
-        pool_name: the pool.
-        size_name: pairs to keep as written for the paper's pool, ``200k``.
-        k: pairs kept.
-        seed: random seed of the run.
-        config: the resolved configuration.
-        protocol: what the run can be compared by; None for tasks that evaluate nothing.
-    """
+    """A run as it begins. Names are names of the chosen configs; `size_name` is as written for the paper's pool."""
 
     run_id: str
     task: str
@@ -42,24 +29,14 @@ class RunFacts:
     k: int
     seed: int
     config: Mapping[str, Any]
-    protocol: Protocol | None = None
+    protocol: Protocol | None = None  # None for tasks that evaluate nothing
 
     def columns(self) -> dict[str, str | int]:
         """Return the facts as flat columns; none of them has the name of a group of the configuration."""
-        columns: dict[str, str | int] = {
-            "filter_name": self.filter_name,
-            "filter_family": self.filter_family,
-            "selector_name": self.selector_name,
-            "pool_name": self.pool_name,
-            "size_name": self.size_name,
-            "k": self.k,
-            "seed": self.seed,
-        }
+        columns: dict[str, str | int] = {name: getattr(self, name) for name in COLUMNS}
         if self.protocol is not None:
-            columns |= {
-                "protocol_name": self.protocol.name,
-                "protocol_fingerprint": self.protocol.fingerprint,
-            }
+            columns["protocol_name"] = self.protocol.name
+            columns["protocol_fingerprint"] = self.protocol.fingerprint
         return columns
 
     def tags(self) -> list[str]:
@@ -83,12 +60,7 @@ class Tracker:
         """Log generated captions with their images and references."""
 
     def finish(self, result: Result, folder: Path) -> None:
-        """Log the whole result and close.
-
-        Args:
-            result: the result; its JSON is ``<folder>.json``.
-            folder: the run's folder, with the files of `RunFiles`.
-        """
+        """Log the whole result, whose JSON is ``<folder>.json``, and close; `folder` has the files of `RunFiles`."""
 
 
 class NoTracker(Tracker):

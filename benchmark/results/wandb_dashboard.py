@@ -23,14 +23,10 @@ CURVES = ("loss", "lr", "gradient_norm", "samples_per_second")
 
 @dataclass(frozen=True)
 class DashboardSettings:
-    """The project, and the metrics that are compared.
+    """The project of a user or team, the title of view and report, and the metrics that are compared.
 
-    Args:
-        entity: user or team that owns the project.
-        project: the W&B project.
-        title: name of the view and of the report.
-        headlines: metrics that filters are compared by, ``captioner/coco/CIDEr``.
-        validated: metric of the validation during training, by model.
+    `headlines` are metrics that filters are compared by, ``captioner/coco/CIDEr``; `validated` has the metric of the
+    validation during training by model.
     """
 
     entity: str

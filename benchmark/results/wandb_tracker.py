@@ -14,8 +14,8 @@ from urllib.parse import urlparse
 import numpy as np
 from PIL import Image
 
-from benchmark.core.metric_logger import CaptionedImage
-from benchmark.core.visible import visible
+from benchmark.core.progress import CaptionedImage
+from benchmark.core.sanitize import visible
 from benchmark.results.result import Result
 from benchmark.results.run_folder import GalleryPair, RunFiles
 from benchmark.results.selection_summary import Histogram
@@ -31,13 +31,7 @@ from benchmark.results.trackers import (
 
 
 class WandbTracker(Tracker):
-    """Logs one run.
-
-    Args:
-        project: the W&B project.
-        group: runs of one sweep share it.
-        entity: a team, or None for the user's own.
-    """
+    """Logs one run. Runs of one sweep share `group`; without `entity`, a team, the user is meant."""
 
     def __init__(self, project: str, group: str, entity: str | None = None) -> None:
         self.project = project
@@ -71,23 +65,19 @@ class WandbTracker(Tracker):
             settings=self._wandb.Settings(silent=True, x_disable_meta=True),
         )
 
-    def log(self, values: Mapping[str, float], step: int | None = None) -> None:
-        """Log numbers; those at a step are drawn against the samples that their own model has seen."""
-        self._log(values, step)
-
-    def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
-        """Log a table of the captions with their images."""
-        rows = [[self._wandb.Image(c.image), visible(c.caption), _lines(c.references)] for c in captions]
-        self._log({name: self._wandb.Table(["image", "caption", "references"], rows)}, step)
-
-    def _log(self, values: Mapping[str, Any], step: int | None) -> None:
-        """Log values with `step` as ``samples_seen`` of the model that their names begin with."""
+    def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
+        """Log values with `step` as ``samples_seen`` of the model that their names begin with, their axis."""
         seen = {} if step is None else {f"{name.partition('/')[0]}/{SAMPLES_SEEN}": step for name in values}
         for axis in seen.keys() - self._prefixes:
             self._run.define_metric(axis)
             self._run.define_metric(axis.replace(SAMPLES_SEEN, "*"), step_metric=axis)
             self._prefixes.add(axis)
         self._run.log({**values, **seen})
+
+    def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
+        """Log a table of the captions with their images."""
+        rows = [[self._wandb.Image(c.image), visible(c.caption), _lines(c.references)] for c in captions]
+        self.log({name: self._wandb.Table(["image", "caption", "references"], rows)}, step)
 
     def finish(self, result: Result, folder: Path) -> None:
         """Put the metrics into the run's summary; log the selection, the examples and the files, and close."""

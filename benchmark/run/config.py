@@ -18,8 +18,8 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from benchmark.core.cached_files import PROJECT
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import remote_paths
-from benchmark.core.redaction import map_texts, redact
 from benchmark.core.requirements import OnFirstUseError
+from benchmark.core.sanitize import map_texts, redact
 from benchmark.results.protocol import LIMIT
 
 # Imported for annotations only: a misspelt command is answered before numpy and pyarrow are imported.

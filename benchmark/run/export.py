@@ -11,7 +11,7 @@ import numpy as np
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.locks import locked
-from benchmark.core.mirror import writable_folder
+from benchmark.core.output_folder import writable_folder
 from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.records import read_records
 from benchmark.core.temporaries import is_temporary

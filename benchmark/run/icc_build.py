@@ -6,9 +6,10 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
+from benchmark.core.distributed import one_launch, process_device
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
-from benchmark.core.launch import one_launch, process_count, process_device
+from benchmark.core.launch import process_count
 from benchmark.models.checkpoints import locate_checkpoint
 from benchmark.run.config import resolved
 from benchmark.run.job import Job

@@ -16,12 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core.devices import check_computed, device_type, resolve_device
 from benchmark.core.disk import disk_space, require_writable
-from benchmark.core.disk_errors import disk_errors_as_one_line
-from benchmark.core.errors import UserError
-from benchmark.core.file_systems import is_remote
-from benchmark.core.launch import is_main_process
-from benchmark.core.lost_processes import lost_processes_as_one_line
-from benchmark.core.mirror import writable_folder
+from benchmark.core.errors import UserError, disk_errors_as_one_line
+from benchmark.core.launch import is_main_process, lost_processes_as_one_line
+from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import OnFirstUseError, Requirement, State, look, on_first_use, provide
 from benchmark.pool.other_captions import CaptionSources
@@ -225,9 +222,8 @@ class Job:
                 if self.told is None:
                     self.check()
                 task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)
-                if not is_remote(str(self.cfg.results_dir)):
-                    return task(self)
-                with writable_folder(str(self.cfg.results_dir)) as folder:
+                depth = 0 if self.task == "run" else DEPTH  # runs read records only
+                with writable_folder(str(self.cfg.results_dir), depth) as folder:
                     OmegaConf.update(self.cfg, "results_dir", str(folder))
                     return task(self)
         except USER_ERRORS as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import remote_paths
-from benchmark.core.redaction import redact
+from benchmark.core.sanitize import redact
 
 
 @dataclass(frozen=True)

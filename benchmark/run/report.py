@@ -1,14 +1,14 @@
 """``task=report``: all records of results folders, on the terminal, as Markdown, as a page and as data."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from omegaconf import OmegaConf
 
 from benchmark.core.errors import UserError
-from benchmark.core.file_systems import is_remote
-from benchmark.core.mirror import Mirror
+from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import write_text
 from benchmark.core.records import warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
@@ -31,7 +31,17 @@ from benchmark.run.output import print_result
 
 def report(job: Job) -> None:
     """Write ``report.html``, ``.csv``, ``.json`` and ``.md``, and ``explained.html`` if captions were explained."""
-    task, folders = job.cfg.task, _folders(job)
+    with ExitStack() as copies:
+        others = [copies.enter_context(local_copy(str(name))) for name in job.cfg.task.folders]
+        for folder in others:
+            if not folder.is_dir():
+                raise UserError(f"task.folders: {folder} must be a folder with results")
+        _report(job, [job.results_dir, *others])
+
+
+def _report(job: Job, folders: Sequence[Path]) -> None:
+    """Write the report on the results in `folders` to the first of them."""
+    task = job.cfg.task
     source = ResultsFolders(folders)
     runs = source.read(Result)
     results, evaluations = list(runs.values()), list(source.read(Evaluation).values())
@@ -64,16 +74,6 @@ def report(job: Job) -> None:
     _write(folders[0] / "report.csv", leaderboards_csv(boards))
     _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
     _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
-
-
-def _folders(job: Job) -> list[Path]:
-    """Return the results folders, the first of which the report is written to."""
-    names = map(str, job.cfg.task.folders)
-    others = [Mirror(name).pull() if is_remote(name) else Path(name) for name in names]
-    for folder in others:
-        if not folder.is_dir():
-            raise UserError(f"task.folders: {folder} must be a folder with results")
-    return [job.results_dir, *others]
 
 
 def _metric_names(job: Job) -> list[str] | None:

@@ -2,15 +2,14 @@
 
 import logging
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from functools import cache, partial
 from pathlib import Path
 
 from benchmark.core.disk import writable_results
+from benchmark.core.distributed import broadcast_from_main, main_process_first, require_shared_cache
 from benchmark.core.errors import UserError
-from benchmark.core.launch import is_main_process, main_process_first
+from benchmark.core.launch import is_main_process
 from benchmark.core.records import read_records, write_record
-from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.core.usage import peak_rss_bytes
 from benchmark.pool.subset import Subset
 from benchmark.results.contamination import NearImages, contamination
@@ -34,7 +33,7 @@ from benchmark.run.output import Finished, failure_text, print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs
 from benchmark.run.train import Trained, train_model
-from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.captioning import captioning_sets
 from downstream.models.base import Downstream
 from downstream.models.captioner import Captioner
 from filters.clip import ClipFeatures
@@ -57,8 +56,8 @@ def run(job: Job) -> Finished | None:
     with watch.stage("select"):
         select = cache(lambda: select_pairs(job, score_pairs(job)))
         if job.sweep and (earlier := earlier_result(job, partial(make_protocol, job), select)):
-            with shared_by_main(earlier, job.device):
-                print_result(str(earlier))
+            broadcast_from_main(earlier, job.device)
+            print_result(str(earlier))
             return Finished(earlier, skipped=True)
         selected, protocol = select(), make_protocol(job)
         log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
@@ -66,20 +65,20 @@ def run(job: Job) -> Finished | None:
         subset, selected = open_samples(job, selected)
         kept = kept_by_noise(job.pool, selected.selection)
     sha256, run_id = selected.selection.sha256, make_run_id(job, subset.captions.sha256)
-    with shared_by_main((subset, sha256), job.device):
-        with watch.stage("describe"):  # before the training, which an error here would else cost
-            describe(job, job.results_dir / run_id, selected, subset)
-            contaminated = _contamination(job, selected, subset)
-        job.tracker.start(run_facts(job, run_id, protocol))
-        downstream: dict[str, DownstreamResult] = {}
-        for name, model in job.models.items():
-            with watch.stage(f"train/{name}"):
-                trained = _train(job, model, subset, sha256)
-            with watch.stage(f"evaluate/{name}"):
-                folder = writable_results(job.results_dir) / run_id / name
-                downstream[name] = evaluate_trained(job, trained, folder)
-        result = make_result(job, run_id, protocol, selected, downstream, kept, contaminated, watch)
-        return write_result(job, result)
+    broadcast_from_main((subset, sha256), job.device)
+    with watch.stage("describe"):  # before the training, which an error here would else cost
+        describe(job, job.results_dir / run_id, selected, subset)
+        contaminated = _contamination(job, selected, subset)
+    job.tracker.start(run_facts(job, run_id, protocol))
+    downstream: dict[str, DownstreamResult] = {}
+    for name, model in job.models.items():
+        with watch.stage(f"train/{name}"):
+            trained = _train(job, model, subset, sha256)
+        with watch.stage(f"evaluate/{name}"):
+            folder = writable_results(job.results_dir) / run_id / name
+            downstream[name] = evaluate_trained(job, trained, folder)
+    result = make_result(job, run_id, protocol, selected, downstream, kept, contaminated, watch)
+    return write_result(job, result)
 
 
 def _fetch(job: Job, watch: Stopwatch) -> None:
@@ -93,13 +92,12 @@ def _fetch(job: Job, watch: Stopwatch) -> None:
 
 def _train_with_main(job: Job) -> Finished | None:
     """Train on the samples that the main process selected; there are none if it found an earlier result."""
-    sharing: AbstractContextManager[tuple[Subset, str] | Path] = shared_by_main(None, job.device)
-    with sharing as shared:
-        if isinstance(shared, Path):
-            return Finished(shared, skipped=True)
-        subset, sha256 = shared
-        for model in job.models.values():
-            _train(job, model, subset, sha256)
+    shared: tuple[Subset, str] | Path = broadcast_from_main(None, job.device)
+    if isinstance(shared, Path):
+        return Finished(shared, skipped=True)
+    subset, sha256 = shared
+    for model in job.models.values():
+        _train(job, model, subset, sha256)
     return None
 
 
@@ -119,8 +117,7 @@ def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None
     write_selection_summary(folder, summarise(scores, kept, job.filter, pool if pool.is_local else None))
     write_gallery(folder, gallery(scores, kept, job.seed, subset.pool))
     if any(isinstance(model, Captioner) for model in job.models.values()):
-        sets = [s for s in job.evaluation_sets if isinstance(s, EvaluationSet) and s.captioning]
-        write_examples(folder, examples(sets))
+        write_examples(folder, examples(captioning_sets(job.evaluation_sets)))
 
 
 def _contamination(job: Job, selected: Selected, subset: Subset) -> dict[str, Contamination]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.core.hashes import hash_json
-from benchmark.core.json_text import finite_or_none
 from benchmark.core.paths import cache_folder
+from benchmark.core.records import finite_or_none
 from benchmark.results.provenance import library_versions
 from benchmark.run.config import filter_settings, recorded, resolved
 from benchmark.run.job import Job

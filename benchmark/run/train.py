@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.core.distributed import (
+    broadcast_from_main,
+    main_process_first,
+    one_launch,
+    require_shared_cache,
+)
 from benchmark.core.hashes import hash_json
-from benchmark.core.launch import is_main_process, main_process_first, one_launch
+from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_folder
-from benchmark.core.sharing import require_shared_cache, shared_by_main
 from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
 from benchmark.run.identity import make_run_id, run_facts
@@ -57,11 +62,11 @@ def train(job: Job) -> None:
     if is_main_process():
         subset, selected = open_samples(job, select_pairs(job, score_pairs(job)))
         opened = subset, selected.selection.sha256
-    with shared_by_main(opened, job.device) as (subset, sha256):
-        job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256)))
-        for model in job.models.values():
-            trained = train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
-            print_result(str(trained.folder))
+    subset, sha256 = broadcast_from_main(opened, job.device)
+    job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256)))
+    for model in job.models.values():
+        trained = train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
+        print_result(str(trained.folder))
 
 
 def train_model(

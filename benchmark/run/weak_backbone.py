@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import hydra
 
+from benchmark.core.distributed import broadcast_from_main, one_launch, require_shared_cache
 from benchmark.core.errors import UserError
-from benchmark.core.launch import is_main_process, one_launch
-from benchmark.core.sharing import require_shared_cache, shared_by_main
+from benchmark.core.launch import is_main_process
 from benchmark.core.uids import find_uids
 from benchmark.pool.subset import Subset
 from benchmark.run.identity import make_run_id, run_facts
@@ -32,8 +32,8 @@ def weak_backbone(job: Job) -> None:
     config = label_config(job)
     require_shared_cache(job.device)
     opened = _open_labelled(job, config) if is_main_process() else None
-    with shared_by_main(opened, job.device) as (subset, sha256, labels):
-        _train_backbone(job, subset, sha256, labels)
+    subset, sha256, labels = broadcast_from_main(opened, job.device)
+    _train_backbone(job, subset, sha256, labels)
 
 
 def _open_labelled(job: Job, config: LabelConfig) -> tuple[Subset, str, TopicLabels]:

@@ -19,7 +19,8 @@ def weak_labels(job: Job) -> None:
     """Label the pool and show its main topics; the last line on stdout is the folder of the labels."""
     for extra in ("parsing", "studies"):
         require(extra)
-    folder = label_pool(job.pool, label_config(job), job.engine)
+    config = label_config(job)  # before a demo is drawn
+    folder = label_pool(job.pool, config, job.engine)
     print_tables([topic_table(folder)])
     print_result(str(folder))
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from benchmark.core.disk_buckets import DiskBuckets
 from benchmark.core.paths import cache_dir
-from benchmark.core.pool_scores import Columns, Combine, PoolScores
+from benchmark.core.ranks import Columns, Combine, PoolScores
 from benchmark.core.uids import (
     UID_DTYPE,
     UidArray,

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from benchmark.core.batch import Batch
+from benchmark.core.batch import Batch, model_text
 from benchmark.core.cached_files import intact
-from benchmark.core.cores import own_cores
 from benchmark.core.devices import resolve_device
+from benchmark.core.launch import own_cores
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import MappedUids
-from benchmark.core.model_text import model_text
 from benchmark.core.paths import cache_folder
 from benchmark.core.pixel_workers import PixelWorkers, Preprocesses, Preprocessing
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex

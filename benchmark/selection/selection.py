@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from benchmark.core.batch import NO_SCORE
 from benchmark.core.errors import UserError
-from benchmark.core.json_text import json_text
 from benchmark.core.paths import write_text
+from benchmark.core.records import json_text
 from benchmark.core.uids import UidArray, unite_uids, write_subset
 from benchmark.core.usage import Seconds
 from benchmark.engine.base import Engine

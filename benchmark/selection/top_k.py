@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmark.core.counting import ScoreCounts, Threshold
+from benchmark.core.ranks import ScoreCounts, Threshold
 from benchmark.core.ties import HighestHashes
 from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.engine.base import Engine

@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
-from downstream.batching import DecodedOnAccess, StoredImages
+from downstream.batching import StoredImages
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_scores import ImageScores
-from downstream.evaluation.protocols import Captions, Evaluated
+from downstream.evaluation.protocols import Captions, Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.intervals import with_intervals
 from downstream.metrics.metric import ImageId, Metric, ScoresOfImages
@@ -24,28 +24,29 @@ if TYPE_CHECKING:
     import torch
 
 
+def captioning_sets(sets: Sets) -> list[EvaluationSet]:
+    """Return the sets that captioners are evaluated on."""
+    return [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
+
+
 def evaluate_captions(
-    model: Captions,
-    sets: Sequence[EvaluationSet],
-    metrics: Sequence[CaptionMetric],
-    folder: Path,
-    device: torch.device,
+    model: Captions, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
 ) -> Evaluated:
-    """Caption every image, then score all sets and their domains with one start of each scorer.
+    """Caption every image of the sets for it, then score all sets and their domains with one start of each scorer.
 
     Returns:
         Metrics by set (``coco``) and by domain of a set (``nocaps/out-domain``). The captions of each set are left in
         `folder` as COCO results, ``captions_<set>.json``, with the scores of single images.
     """
-    captions = {}
-    for evaluation_set in sets:
+    captions, described = {}, captioning_sets(sets)
+    for evaluation_set in described:
         captions[evaluation_set.name] = model.caption(StoredImages(evaluation_set.items))
         rows = [
             {"image_id": item.image_id, "caption": caption}
             for item, caption in zip(evaluation_set.items, captions[evaluation_set.name], strict=True)
         ]
         write_text(folder / f"captions_{evaluation_set.name}.json", json.dumps(rows))
-    return score_captions_of_sets(sets, captions, metrics, folder, device)
+    return score_captions_of_sets(described, captions, metrics, folder, device)
 
 
 def score_captions_of_sets(
@@ -67,7 +68,7 @@ def score_captions_of_sets(
             domains.setdefault(evaluation_set.name, []).append(key)
             if item.domain:
                 domains.setdefault(f"{evaluation_set.name}/{item.domain}", []).append(key)
-    images = DecodedOnAccess(items) if all(item.image for item in items.values()) else None
+    images = items if all(item.image for item in items.values()) else None
     of_images: ScoresOfImages = {}
     scored = score_domains(candidates, references, domains, metrics, images, device, of_images)
     kept = ImageScores()

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.batch import model_text
 from benchmark.core.errors import UserError
-from benchmark.core.model_text import model_text
 from downstream.batching import StoredImages
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -40,11 +40,7 @@ def evaluate_embeddings(
 ) -> Evaluated:
     """Evaluate on every set for retrieval, then on every classification set.
 
-    Args:
-        model: embeds images and texts.
-        sets: all evaluation sets of the run.
-        tower: for the linear probe, see `classify`.
-        folder: gets the ranks of all queries.
+    `tower` is for the linear probe, see `classify`; `folder` gets the ranks of all queries.
     """
     kept = ImageScores()
     described = [s for s in sets if isinstance(s, EvaluationSet) and s.retrieval]
@@ -111,8 +107,6 @@ def classify(
     detailed by ``zero_shot_acc@1``, ``zero_shot_acc@5``, ``zero_shot_mean_per_class`` and ``zero_shot_tied``.
 
     Args:
-        model: embeds images and prompts.
-        evaluation_set: images, classes and prompts.
         tower: the image tower that a linear probe is trained on, or the reason why none is. The probe is then absent
             with this reason, and so it is for a set without training images.
         kept: gets the class of each image, and the rank of its class.

@@ -5,14 +5,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
 from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
-from benchmark.core.ranges import Name
+from benchmark.core.ranges import Name, checked
 from downstream.evaluation.image_files import HOW, digest_images, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
@@ -40,6 +40,7 @@ class Item:
         return self.image.load(self.image_id)
 
 
+@checked
 @dataclass(frozen=True)
 class EvaluationSet:
     """Images with reference captions, and their use: captioning, retrieval, or both.
@@ -56,7 +57,6 @@ class EvaluationSet:
     def __post_init__(self) -> None:
         if not self.items or self.items[0].image is not None:
             require_images(self.name, (item.image for item in self.items if item.image))
-        require_known_ties(self.name, self.ties)
         odd_ids = [item.image_id for item in self.items if type(item.image_id) not in (int, str)]
         if odd_ids:
             raise UserError(
@@ -99,12 +99,6 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and (
         value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
     )
-
-
-def require_known_ties(name: str, ties: Ties) -> None:
-    """Raise `UserError` unless `ties` is a rule for ties."""
-    if ties not in get_args(Ties):
-        raise UserError(f"evaluation set {name}: ties={ties} must be against or topk")
 
 
 def karpathy(
@@ -194,13 +188,8 @@ def webdataset(
     """Load a retrieval set of the hub's CLIP benchmark (``clip-benchmark/wds_mscoco_captions``).
 
     Args:
-        name: name of the set in results.
         url: folder or fsspec URL with ``<split>/nshards.txt`` and ``<split>/0.tar``, ``<split>/1.tar``, ...: for each
             key an image and a ``.txt`` file with one caption per line. Remote tars are fetched by `provide`.
-        captioning: whether captioners are evaluated on it.
-        retrieval: whether retrieval is evaluated on it.
-        split: folder of the tars.
-        ties: see `EvaluationSet`.
 
     Raises:
         UserError: the set cannot be reached or has another layout.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.progress import CaptionedImage
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.metrics.metric import Metric
@@ -49,11 +49,6 @@ class FrozenTower:
     Args:
         features: from pixels (n, 3, h, w) to the tower's features (n, width), before any head.
         width: of the features.
-        processor: the checkpoint's image processor.
-        batch_size: test images embedded at once.
-        device: of the tower.
-        seed: random seed of the order and the views of the training images.
-        workers: processes that decode the training images.
     """
 
     features: Callable[[torch.Tensor], torch.Tensor]

@@ -8,7 +8,8 @@ import numpy as np
 from PIL import Image
 
 from benchmark.core.images import THUMBNAIL
-from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.progress import CaptionedImage
+from downstream.evaluation.captioning import captioning_sets
 from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.image_scores import ImageScores
@@ -23,12 +24,11 @@ RETRIEVAL = "text_to_image_R@1"
 
 def make_validation(model: object, sets: Sets) -> Validate | None:
     """Return a function that measures `model` on a part of the first set that fits it; None without such a set."""
-    described = [s for s in sets if isinstance(s, EvaluationSet)]
     if isinstance(model, Captions):
-        for captioning in (s for s in described if s.captioning):
+        for captioning in captioning_sets(sets):
             return partial(validate_captions, model, part_of(captioning))
     if isinstance(model, Embeds):
-        for retrieval in (s for s in described if s.retrieval):
+        for retrieval in (s for s in sets if isinstance(s, EvaluationSet) and s.retrieval):
             return partial(validate_retrieval, model, part_of(retrieval))
     return None
 

@@ -7,15 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from benchmark.core.pixel_workers import Loadable
 from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.checkpoints import revision
+from downstream.batching import StoredImages, chunks, pixel_batches, stack_pixels
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, ImageId, ScoresOfImages, UnavailableError, library
 from downstream.metrics.tokenizer import tokenize_corpus
@@ -48,14 +50,12 @@ class Request:
         corpus: candidates and references of all domains, each one line of valid text.
         domains: image ids by the domain's name; no domain is empty. ``nocaps/out-domain`` is a part of the evaluation
             set ``nocaps``, if that is a domain too.
-        images: RGB images by id, possibly decoded on access; None if the caller has none.
-        device: where models run.
         of_images: where metrics leave what they compute for single images.
     """
 
     corpus: Corpus
     domains: Mapping[str, Sequence[ImageId]]
-    images: Mapping[ImageId, Image.Image] | None
+    images: Mapping[ImageId, Loadable] | None
     device: torch.device
     of_images: ScoresOfImages = field(default_factory=dict)
     _lock: AbstractContextManager[Any] = field(default_factory=Lock, init=False, repr=False, compare=False)
@@ -133,3 +133,17 @@ def revision_or_none(locate: Callable[[], Path]) -> str:
         return revision(locate())
     except UnavailableError:
         return "none"
+
+
+def corpus_batches(
+    corpus: Corpus,
+    images: Mapping[ImageId, Loadable],
+    preprocess: Callable[[Image.Image], torch.Tensor],
+    size: int,
+    device: torch.device,
+) -> Iterator[tuple[torch.Tensor, Corpus]]:
+    """Yield the pixels of `size` images at a time, each as `preprocess` prepares it, and their part of the corpus."""
+    stored = StoredImages([images[image] for image in corpus.candidates])
+    batches = pixel_batches(stored, partial(stack_pixels, preprocess), size, device)
+    for pixels, ids in zip(batches, chunks(corpus.candidates, size), strict=True):
+        yield pixels, corpus.subset(ids)

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.pixel_workers import Loadable
 from benchmark.core.requirements import Requirement, State
 from benchmark.models.pac_weights import PAC_WEIGHTS, locate_pac_checkpoint, pac_requirements, pac_revision
 
 # In both papers, the prefix of every candidate and every reference.
 from benchmark.models.pac_weights import PACSCORE_WEIGHT as PACSCORE_WEIGHT
 from benchmark.models.pac_weights import PREFIX as PREFIX
-from downstream.batching import chunks, images_in_order, pixel_batches, stack_pixels
-from downstream.metrics.base import CaptionMetric, Request, Table
+from downstream.metrics.base import CaptionMetric, Request, Table, corpus_batches
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 if TYPE_CHECKING:
@@ -135,9 +133,9 @@ class PacScore(CaptionMetric):
         return f"{library('open-clip-torch')}, weights {weights}"
 
     def scores(
-        self, corpus: Corpus, images: Mapping[ImageId, Image.Image], device: torch.device
+        self, corpus: Corpus, images: Mapping[ImageId, Loadable], device: torch.device
     ) -> tuple[dict[ImageId, float], dict[ImageId, float]]:
-        """Return each image's PAC-S and RefPAC-S. `images` may decode on access; 32 are held at a time.
+        """Return each image's PAC-S and RefPAC-S. 32 images are decoded at a time.
 
         Raises:
             UnavailableError: the checkpoint is not on this machine.
@@ -151,13 +149,9 @@ class PacScore(CaptionMetric):
             raise UnavailableError(str(error)) from None
         clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
         scorer = ClipScorer(clip, PACSCORE_WEIGHT)
-        ids = list(corpus.candidates)
         plain: dict[ImageId, float] = {}
         referenced: dict[ImageId, float] = {}
-        preprocess = partial(stack_pixels, clip.preprocess)
-        batches = pixel_batches(images_in_order(images, ids), preprocess, IMAGES_AT_ONCE, device)
-        for pixels, some in zip(batches, chunks(ids, IMAGES_AT_ONCE), strict=True):
-            part = corpus.subset(some)
+        for pixels, part in corpus_batches(corpus, images, clip.preprocess, IMAGES_AT_ONCE, device):
             scores = scorer.score(
                 clip.embed_pixels(pixels),
                 list(part.candidates.values()),

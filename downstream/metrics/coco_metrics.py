@@ -1,14 +1,15 @@
-"""BLEU from the n-gram counts of pycocoevalcap, its ROUGE-L, and CIDEr, on a tokenised corpus."""
+"""BLEU from the n-gram counts of pycocoevalcap, its ROUGE-L and its CIDEr, on a tokenised corpus."""
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from pycocoevalcap.bleu.bleu_scorer import cook_refs, cook_test
+from pycocoevalcap.cider.cider import Cider as CocoCider
 from pycocoevalcap.rouge.rouge import Rouge
 
 from downstream.metrics.base import CaptionMetric, Request, Table
-from downstream.metrics.cider import cider
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 
@@ -91,9 +92,27 @@ def bleu_counts(corpus: Corpus) -> dict[ImageId, dict[str, float]]:
 
 def rouge_l(corpus: Corpus) -> dict[ImageId, float]:
     """Return each image's ROUGE-L, a fraction; the metric is their mean."""
+    return _scores(Rouge(), corpus)
+
+
+def cider(corpus: Corpus) -> dict[ImageId, float]:
+    """Return each image's CIDEr-D with document frequencies of this tokenised corpus; the metric is their mean.
+
+    10 is a perfect match. Raises `UnavailableError` if it is undefined: fewer than two images, references without
+    a word.
+    """
+    if len(corpus.candidates) < 2:
+        raise UnavailableError("CIDEr needs at least two images: with one, every n-gram weighs log(1/1) = 0")
+    if not any(reference for image in corpus.candidates for reference in corpus.references[image]):
+        raise UnavailableError("no reference has a word, so CIDEr has no document frequencies")
+    return _scores(CocoCider(), corpus)
+
+
+def _scores(scorer: Any, corpus: Corpus) -> dict[ImageId, float]:
+    """Return the score of each image by a scorer of pycocoevalcap."""
     references = {image: list(corpus.references[image]) for image in corpus.candidates}
     candidates = {image: [caption] for image, caption in corpus.candidates.items()}
-    _, scores = Rouge().compute_score(references, candidates)
+    _, scores = scorer.compute_score(references, candidates)
     return dict(zip(corpus.candidates, map(float, scores), strict=True))
 
 

@@ -4,14 +4,15 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pycocoevalcap
 
-from benchmark.core.installation import packages_command
+from benchmark.core.extras import packages_command
 from downstream.metrics.metric import UnavailableError
 
 MIN_VERSION = 8
@@ -80,6 +81,22 @@ def _major_version(executable: Path) -> int | None:
 def patience(seconds: float) -> float:
     """Return how long to wait for work of `seconds` on an idle machine: longer by the load of each core."""
     return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def run_jar(name: str, command: Sequence[str], seconds: float, **options: Any) -> bytes:
+    """Return the output of a `command` of Java; `seconds` are its limit on an idle machine.
+
+    `options` are those of `subprocess.run`. Raises `UnavailableError` with the reason of a failure; `name` names what
+    failed.
+    """
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=patience(seconds), check=True, **options)
+    except subprocess.TimeoutExpired as error:
+        raise UnavailableError(f"{name} did not end in {error.timeout:.0f} s") from None
+    except subprocess.CalledProcessError as error:
+        raise UnavailableError(f"{name} failed: {failure_reason(error.stderr)}") from None
+    output: bytes = done.stdout
+    return output
 
 
 def failure_reason(stderr: bytes) -> str:

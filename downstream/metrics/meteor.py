@@ -1,18 +1,16 @@
 """METEOR 1.5 (Denkowski and Lavie 2014) through pycocoevalcap's jar, one process for all domains.
 
-The jar takes seconds to load, so its process is started before the captions are tokenised, works while the other
-metrics run, and is kept for the next evaluation. pycocoevalcap's wrapper waits forever for a process that died or
-got an extra line. Here a timer kills the process, and every answer is checked.
+The jar takes seconds to load, so its process is started before the captions are tokenised, and works while the other
+metrics run. pycocoevalcap's wrapper waits forever for a process that died or got an extra line. Here a timer kills
+the process, and every answer is checked.
 """
 
-import atexit
-import logging
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from threading import Lock, Timer
-from typing import IO
+from threading import Timer
+from typing import IO, Self
 
 import numpy as np
 
@@ -22,14 +20,11 @@ from downstream.metrics.java import JARS, Java, failure_reason, patience
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 from downstream.metrics.tokenizer import one_line
 
-log = logging.getLogger(__name__)
 JAR_NAME = "meteor-1.5.jar"
 START_SECONDS, SECONDS_PER_IMAGE = 120.0, 0.1
-IDLE_SECONDS = 60.0  # so long a process without work keeps its 1.3 GB
 # Requests sent before their answers are read: few enough that the answers (150 bytes each) fit into any pipe's
 # buffer, so that neither side can block the other.
 IN_FLIGHT = 24
-MAX_LOST = 10  # captions of one evaluation: after each the jar is started again
 
 
 class Meteor(CaptionMetric):
@@ -42,9 +37,8 @@ class Meteor(CaptionMetric):
 
     def compute(self, request: Request) -> Table:
         """Return the corpus score of each domain."""
-        with _kept.borrowed(request.java):
-            pass  # it loads while the captions are tokenised
-        counts = meteor_counts(request.tokens, request.java)
+        with MeteorProcess(request.java) as process:  # it loads while the captions are tokenised
+            counts = meteor_counts(request.tokens, process)
         columns = np.array(list(counts.values())).T
         for name, column in zip(METEOR_COUNTS, columns, strict=True):
             request.of_images[name] = dict(zip(counts, column.tolist(), strict=True))
@@ -60,36 +54,11 @@ def meteor(counts: Doubles) -> float:
     return float(meteor_of_sums(sums)[0])
 
 
-def meteor_counts(corpus: Corpus, java: Java) -> dict[ImageId, list[float]]:
-    """Return `METEOR_COUNTS` of each candidate of a tokenised corpus, English, all matchers.
-
-    A caption of thousands of words that exhausts the jar's memory counts as an empty one, with a warning. Raises
-    `UnavailableError` if the jar is missing, fails or hangs.
-    """
-    counts: dict[ImageId, list[float]] = {}
-    candidates, lost = dict(corpus.candidates), 0
-    while True:
-        images = [image for image in candidates if image not in counts]
-        try:
-            with (
-                _kept.borrowed(java) as process,
-                process.limited(START_SECONDS + SECONDS_PER_IMAGE * len(images)),
-            ):
-                requests = [request_line(candidates[image], corpus.references[image]) for image in images]
-                counts.update(zip(images, process.score(requests), strict=True))
-                return counts
-        except OutOfMemoryError:
-            image = next(image for image in images if image not in counts)
-            lost += 1
-            if not candidates[image] or lost > MAX_LOST:
-                raise
-            words = len(candidates[image].split())
-            log.warning(
-                "METEOR has no memory for the %s words about %s: counted as an empty caption",
-                f"{words:,}",
-                image,
-            )
-            candidates[image] = ""
+def meteor_counts(corpus: Corpus, process: "MeteorProcess") -> dict[ImageId, list[float]]:
+    """Return `METEOR_COUNTS` of each candidate of a tokenised corpus. Raises `UnavailableError` if the jar fails."""
+    requests = [request_line(text, corpus.references[image]) for image, text in corpus.candidates.items()]
+    with process.limited(START_SECONDS + SECONDS_PER_IMAGE * len(requests)):
+        return dict(zip(corpus.candidates, process.score(requests), strict=True))
 
 
 def request_line(candidate: str, references: Sequence[str]) -> str:
@@ -108,20 +77,18 @@ def without_chunk_if_identical(counts: list[float]) -> list[float]:
     return list(by_name.values())
 
 
-class OutOfMemoryError(UnavailableError):
-    """The jar ran out of memory on the request whose answer is missing."""
+class MeteorProcess:
+    """The jar's line protocol: SCORE returns the counts of a segment with the reference that it matches best.
 
-
-class _Process:
-    """The jar's line protocol: SCORE returns the counts of a segment with the reference that it matches best."""
+    English, all matchers. Raises `UnavailableError` if the jar is missing.
+    """
 
     def __init__(self, java: Java) -> None:
         jar = JARS / "meteor" / JAR_NAME
         if not jar.is_file():
             raise UnavailableError(f"METEOR's jar is not at {jar}: reinstall pycocoevalcap")
-        self.java = java
         self._timed_out: float | None = None
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, closed by stop
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, closed at the end
         self._process = subprocess.Popen(
             java.command("-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"),
             stdin=subprocess.PIPE,
@@ -129,11 +96,10 @@ class _Process:
             stderr=self._stderr,
         )
 
-    @property
-    def lives(self) -> bool:
-        return self._process.poll() is None
+    def __enter__(self) -> Self:
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         with suppress(BrokenPipeError):
@@ -183,58 +149,11 @@ class _Process:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=10)  # until its error output is complete
         self._stderr.seek(0)
-        reason = failure_reason(self._stderr.read())
-        kind = OutOfMemoryError if "OutOfMemoryError" in reason else UnavailableError
-        return kind(f"METEOR failed: {reason}")
+        return UnavailableError(f"METEOR failed: {failure_reason(self._stderr.read())}")
 
     def _stop_late(self, seconds: float) -> None:
         self._timed_out = seconds
         self._process.kill()
-
-
-class _Kept:
-    """At most one process between evaluations; it is stopped after `IDLE_SECONDS` without work, or when it fails."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._process: _Process | None = None
-        self._timer: Timer | None = None
-
-    @contextmanager
-    def borrowed(self, java: Java) -> Iterator[_Process]:
-        """Yield the kept process, or a new one."""
-        with self._lock:
-            process = self._take()
-            if process is None or process.java != java or not process.lives:
-                if process is not None:
-                    process.stop()
-                process = _Process(java)
-            try:
-                yield process
-            except BaseException:
-                process.stop()
-                raise
-            self._process = process
-            self._timer = Timer(IDLE_SECONDS, self.stop)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def stop(self) -> None:
-        """Stop the kept process."""
-        with self._lock:
-            process = self._take()
-            if process is not None:
-                process.stop()
-
-    def _take(self) -> _Process | None:
-        if self._timer is not None:
-            self._timer.cancel()
-        process, self._process, self._timer = self._process, None, None
-        return process
-
-
-_kept = _Kept()
-atexit.register(_kept.stop)
 
 
 def _open(stream: IO[bytes] | None) -> IO[bytes]:

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
-from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.pixel_workers import Loadable
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
-from downstream.batching import chunks, images_in_order, pixel_batches, stack_pixels
-from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none, without_unless
+from downstream.metrics.base import (
+    CaptionMetric,
+    Request,
+    Table,
+    corpus_batches,
+    revision_or_none,
+    without_unless,
+)
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 if TYPE_CHECKING:
@@ -76,22 +81,18 @@ class Polos(CaptionMetric):
             raise UnavailableError(str(error)) from None
 
     def scores(
-        self, corpus: Corpus, images: Mapping[ImageId, Image.Image], device: torch.device
+        self, corpus: Corpus, images: Mapping[ImageId, Loadable], device: torch.device
     ) -> dict[ImageId, float]:
         """Return each image's score, the best over its references.
 
-        `images` may decode on access; 32 are held at a time. Raises `UnavailableError` without the weights.
+        32 images are decoded at a time. Raises `UnavailableError` without the weights.
         """
         from downstream.metrics.polos_estimator import PolosEstimator
 
         folder, encoder = self.locate()
         estimator = PolosEstimator.load(published_weights(folder), encoder).to(device)
-        ids = list(corpus.candidates)
         scores: dict[ImageId, float] = {}
-        preprocess = partial(stack_pixels, estimator.preprocess)
-        batches = pixel_batches(images_in_order(images, ids), preprocess, IMAGES_AT_ONCE, device)
-        for pixels, some in zip(batches, chunks(ids, IMAGES_AT_ONCE), strict=True):
-            part = corpus.subset(some)
+        for pixels, part in corpus_batches(corpus, images, estimator.preprocess, IMAGES_AT_ONCE, device):
             batch = estimator.score(
                 pixels,
                 list(part.candidates.values()),

@@ -8,11 +8,13 @@ CLIP_benchmark. Classes of one name always tie: among open_clip's names of Image
 "sunglasses" are there twice, 0.4% of the images.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from downstream.metrics.metric import Metric, library
-from downstream.metrics.ranks import Array, Indices, Ranks, Rows, Ties, pair_ranks, ranks, topk_hits
+from downstream.metrics.ranks import Array, Indices, Ranks, Rows, Ties, ranks, topk_hits
 
 CUTOFFS = (1, 5, 10)
 TOP_CLASSES = 5
@@ -39,16 +41,14 @@ def retrieval_ranks(
         ValueError: features that are zero or not finite, indices that do not fit.
     """
     images, texts = _normalised(images), _normalised(texts)
-    to_images, to_texts = pair_ranks(texts, images, image_of_text)
+    everyone = np.arange(len(images))
+    to_images = ranks(lambda part: texts[part] @ images.T, image_of_text, everyone)
+    to_texts = ranks(lambda part: images[part] @ texts.T, everyone, image_of_text)
     if ties == "topk":
         narrow_images, narrow_texts = images.astype(np.float32), texts.astype(np.float32)
-        everyone = np.arange(len(images))
-        to_images = to_images.by_topk(
-            topk_hits(lambda part: narrow_texts[part] @ narrow_images.T, image_of_text, everyone, CUTOFFS)
-        )
-        to_texts = to_texts.by_topk(
-            topk_hits(lambda part: narrow_images[part] @ narrow_texts.T, everyone, image_of_text, CUTOFFS)
-        )
+        hits = topk_hits(lambda part: narrow_texts[part] @ narrow_images.T, image_of_text, everyone, CUTOFFS)
+        back = topk_hits(lambda part: narrow_images[part] @ narrow_texts.T, everyone, image_of_text, CUTOFFS)
+        return replace(to_images, topk=hits), replace(to_texts, topk=back)
     return to_images, to_texts
 
 
@@ -76,14 +76,12 @@ def class_ranks(rows: Rows, labels: Indices, classes: int, ties: Ties = "against
 
     Args:
         rows: function from a slice of c images to their similarities with all classes, (c, classes).
-        labels: class of each image, (n,).
-        classes: number of classes.
         ties: "against" the model, or by "topk", CLIP_benchmark's rule: of equal classes those count that
             ``torch.topk`` happens to return.
     """
     found = ranks(rows, labels, np.arange(classes))
     if ties == "topk":
-        return found.by_topk(topk_hits(rows, labels, np.arange(classes), (1, TOP_CLASSES)))
+        return replace(found, topk=topk_hits(rows, labels, np.arange(classes), (1, TOP_CLASSES)))
     return found
 
 

@@ -6,7 +6,6 @@ Nothing is downloaded: CoreNLP and its models are 400 MB under the GPL, to be fe
 import json
 import math
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import numpy as np
 from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import Requirement
 from downstream.metrics.base import CaptionMetric, Request, Table, without_unless
-from downstream.metrics.java import JARS, Java, failure_reason, patience
+from downstream.metrics.java import JARS, Java, run_jar
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 SPICE = JARS / "spice"  # the class in pycocoevalcap.spice would download CoreNLP
@@ -118,17 +117,8 @@ def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[float]:
         source, target = Path(folder, "captions.json"), Path(folder, "scores.json")
         source.write_text(json.dumps(entries))
         command = java.command(*opened, "-Xmx8G", "-cp", classpath, "edu.anu.spice.SpiceScorer")
-        _run([*command, str(source), "-out", str(target), "-silent"], folder, len(entries))
+        command += [str(source), "-out", str(target), "-silent"]
+        run_jar("SPICE", command, START_SECONDS + SECONDS_PER_IMAGE * len(entries), cwd=folder)
         rows: list[dict[str, Any]] = json.loads(target.read_text())
     f_scores = {row["image_id"]: row["scores"]["All"]["f"] for row in rows}
     return [math.nan if f_scores[index] is None else float(f_scores[index]) for index in range(len(entries))]
-
-
-def _run(command: list[str], folder: str, images: int) -> None:
-    seconds = patience(START_SECONDS + SECONDS_PER_IMAGE * images)
-    try:
-        subprocess.run(command, cwd=folder, capture_output=True, timeout=seconds, check=True)
-    except subprocess.TimeoutExpired:
-        raise UnavailableError(f"SPICE did not end in {seconds:.0f} s") from None
-    except subprocess.CalledProcessError as error:
-        raise UnavailableError(f"SPICE failed: {failure_reason(error.stderr)}") from None

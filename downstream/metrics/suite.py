@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from PIL import Image
-
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
+from benchmark.core.pixel_workers import Loadable
 from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
 from downstream.metrics.metric import Corpus, ImageId, Metric, ScoresOfImages, UnavailableError, failure
 from downstream.metrics.tokenizer import clean_corpus
@@ -23,7 +22,7 @@ def score_captions(
     candidates: Mapping[ImageId, str],
     references: Mapping[ImageId, Sequence[str]],
     metrics: Sequence[CaptionMetric],
-    images: Mapping[ImageId, Image.Image] | None = None,
+    images: Mapping[ImageId, Loadable] | None = None,
     device: torch.device | None = None,
 ) -> list[Metric]:
     """Return the metrics of all candidates; see `score_domains`."""
@@ -35,7 +34,7 @@ def score_domains(
     references: Mapping[ImageId, Sequence[str]],
     domains: Mapping[str, Sequence[ImageId]],
     metrics: Sequence[CaptionMetric],
-    images: Mapping[ImageId, Image.Image] | None = None,
+    images: Mapping[ImageId, Loadable] | None = None,
     device: torch.device | None = None,
     of_images: ScoresOfImages | None = None,
 ) -> dict[str, list[Metric]]:
@@ -50,9 +49,6 @@ def score_domains(
         candidates: one caption per image; any text, an empty one counts as it is.
         references: at least one per image; images without a candidate are ignored.
         domains: image ids by the domain's name.
-        metrics: what to compute, in the order of the result.
-        images: RGB by image id, for Polos and PAC-S; may decode on access.
-        device: where models run, the CPU by default.
         of_images: gets the scores of single images, where metrics have some, and the counts that BLEU sums.
 
     Raises:

@@ -5,13 +5,12 @@ a pipe, every caption is made one line first, and the returned lines are counted
 """
 
 import re
-import subprocess
 from collections.abc import Sequence
 
 from pycocoevalcap.tokenizer.ptbtokenizer import PUNCTUATIONS
 
-from benchmark.core.model_text import model_text
-from downstream.metrics.java import JARS, Java, failure_reason, patience
+from benchmark.core.batch import model_text
+from downstream.metrics.java import JARS, Java, run_jar
 from downstream.metrics.metric import Corpus, UnavailableError
 
 JAR_NAME = "stanford-corenlp-3.4.1.jar"
@@ -67,19 +66,10 @@ def _run_jar(lines: Sequence[str], java: Java) -> list[str]:
     if not jar.is_file():
         raise UnavailableError(f"the PTB tokenizer's jar is not at {jar}: reinstall pycocoevalcap")
     command = java.command("-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer")
-    try:
-        run = subprocess.run(
-            [*command, "-preserveLines", "-lowerCase"],
-            input="\n".join(lines).encode(),
-            capture_output=True,
-            timeout=patience(START_SECONDS + SECONDS_PER_CAPTION * len(lines)),
-            check=True,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise UnavailableError(f"the PTB tokenizer did not end in {error.timeout:.0f} s") from None
-    except subprocess.CalledProcessError as error:
-        raise UnavailableError(f"the PTB tokenizer failed: {failure_reason(error.stderr)}") from None
-    tokenized = run.stdout.decode("utf-8", "replace").split("\n")
+    command += ["-preserveLines", "-lowerCase"]
+    seconds = START_SECONDS + SECONDS_PER_CAPTION * len(lines)
+    output = run_jar("the PTB tokenizer", command, seconds, input="\n".join(lines).encode())
+    tokenized = output.decode("utf-8", "replace").split("\n")
     if len(tokenized) != len(lines):
         raise UnavailableError(f"the PTB tokenizer gave {len(tokenized)} lines for {len(lines)} captions")
     return [" ".join(w for w in line.rstrip().split(" ") if w not in PUNCTUATIONS) for line in tokenized]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmark.core.batch import Sample
 from benchmark.core.devices import autocast
+from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
-from benchmark.core.launch import make_accelerator
-from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import atomic_folder
+from benchmark.core.progress import MetricLogger
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import (
     checkpoint_requirement,
@@ -139,13 +139,10 @@ class Downstream(Trainable):
     def evaluate(
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
-        """Evaluate the trained model on every set that fits it.
+        """Evaluate the trained model on every set that fits it; `folder` gets the outputs that people may want to
+        see.
 
-        Args:
-            sets: all evaluation sets of the run.
-            metrics: the metrics of captions, for a model that writes some.
-            folder: gets the outputs that people may want to see.
-            device: where the models of metrics run.
+        `metrics` are those of captions, for a model that writes some; their models run on `device`.
         """
 
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from benchmark.core.batch import Sample
-from benchmark.core.metric_logger import MetricLogger
+from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt, checked
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 from downstream.batching import pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
-from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.protocols import Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, start_and_end
@@ -37,11 +36,7 @@ class Captioner(Downstream):
     Args:
         encoder: hub name or folder of a vision model with its image processor, or of any timm model.
         decoder: hub name or folder of a causal language model with its tokenizer.
-        training: budget and recipe.
         max_tokens: length at which training captions are cut, unless the decoder's own limit is smaller.
-        beams: width of the beam search.
-        max_new_tokens: length limit of generated captions.
-        eval_batch_size: images captioned at once.
         encoder_lr_ratio: the encoder's learning rate, relative to that of the decoder.
     """
 
@@ -136,8 +131,7 @@ class Captioner(Downstream):
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
         """Caption the images of every set for captioning, and score the captions."""
-        described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
-        return evaluate_captions(self, described, metrics, folder, device)
+        return evaluate_captions(self, sets, metrics, folder, device)
 
     def save(self, path: Path) -> None:
         """Write model, image processor and tokenizer to `path`, as transformers loads and runs them.

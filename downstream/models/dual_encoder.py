@@ -18,10 +18,10 @@ from PIL import Image
 from safetensors.numpy import load_file, save_file
 
 from benchmark.core.batch import Sample
+from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
-from benchmark.core.launch import make_accelerator
-from benchmark.core.metric_logger import MetricLogger
 from benchmark.core.paths import write_text
+from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_model, load_pretrained
 from downstream.batching import chunks, pixel_batches, to_pixels
@@ -31,12 +31,10 @@ from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EpochSamples, SampleOrder, Samples, TrainingData
+from downstream.training.training_data import EmbeddedSample, EpochSamples, SampleOrder, Samples, TrainingData
 
 if TYPE_CHECKING:
     import torch
-
-    from downstream.training.embedded_subset import EmbeddedSample
 
 Vectors = npt.NDArray[np.float32]
 
@@ -62,11 +60,9 @@ class DualEncoder(Downstream):
     Args:
         image_encoder: hub name or folder of a ViT with its image processor.
         text_encoder: hub name or folder of a BERT with its tokenizer.
-        training: budget and recipe.
         locked: whether the image tower is frozen (LiT); False trains both.
         cache_images: with a locked tower, embed each image once instead of once per epoch; the losses are the same.
         max_tokens: length at which texts are cut, unless the text tower's own limit is smaller.
-        eval_batch_size: images or texts embedded at once.
         unlocked: settings that apply if the image tower is not locked.
     """
 

@@ -22,9 +22,8 @@ from torchvision.transforms import v2
 from benchmark.core.batch import Sample
 from downstream.batching import groups_of_similar_length, to_pixels
 from downstream.models.base import start_and_end
-from downstream.training.embedded_subset import EmbeddedSample
 from downstream.training.stepper import LossSum
-from downstream.training.training_data import Inputs
+from downstream.training.training_data import EmbeddedSample, Inputs
 
 IGNORED = -100  # label of a position without loss
 INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5

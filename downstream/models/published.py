@@ -27,9 +27,13 @@ from benchmark.models.checkpoints import (
 )
 from benchmark.models.clip_weights import clip_identity
 from downstream.batching import chunks, pixel_batches, stack_pixels, to_pixels
-from downstream.evaluation.captioning import evaluate_captions, read_coco_results, score_captions_of_sets
+from downstream.evaluation.captioning import (
+    captioning_sets,
+    evaluate_captions,
+    read_coco_results,
+    score_captions_of_sets,
+)
 from downstream.evaluation.embedding import evaluate_embeddings
-from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.protocols import Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.tokenizer import one_line
@@ -67,11 +71,7 @@ class Published(Identified, ABC):
 
 
 class PublishedCaptions(Published):
-    """Captions in a file of COCO results, ``[{"image_id", "caption"}]``; each image's first row counts.
-
-    Args:
-        path: the file.
-    """
+    """Captions in a file of COCO results, ``[{"image_id", "caption"}]``; each image's first row counts."""
 
     def __init__(self, path: str) -> None:
         self._path = user_path(path)
@@ -86,7 +86,7 @@ class PublishedCaptions(Published):
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
         """Score the captions of every set whose images the file all has. Raises `UserError` if there is none."""
-        described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
+        described = captioning_sets(sets)
         lacking = {
             s.name: [item.image_id for item in s.items if item.image_id not in self._captions]
             for s in described
@@ -112,11 +112,7 @@ class PublishedCaptioner(Published):
     """A captioner in the hub's format: BLIP, BLIP-2, GIT, or an encoder and a decoder as trained here.
 
     Args:
-        checkpoint: hub name or folder.
         prompt: beginning of every caption, which is removed from the output.
-        beams: width of the beam search.
-        max_new_tokens: length limit of the captions.
-        batch_size: images captioned at once.
     """
 
     def __init__(
@@ -184,8 +180,7 @@ class PublishedCaptioner(Published):
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
         """Caption the images of every set for captioning, and score the captions."""
-        described = [s for s in sets if isinstance(s, EvaluationSet) and s.captioning]
-        return evaluate_captions(self, described, metrics, folder, device)
+        return evaluate_captions(self, sets, metrics, folder, device)
 
 
 class PublishedClip(Published):

@@ -19,7 +19,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes
 from benchmark.core.identity import Identified
-from benchmark.core.metric_logger import MetricLogger
+from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray, encode_uids
 from downstream.batching import chunks, to_pixels
@@ -108,7 +108,6 @@ class WeakBackbone(Trainable):
     Args:
         architecture: timm's name of the model.
         image_size: side of the square that images are resized to, uncropped.
-        training: budget and recipe.
         labels: labels of all training samples.
     """
 

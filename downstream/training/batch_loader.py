@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from benchmark.core.cores import own_cores
-from benchmark.core.launch import local_process_count
+from benchmark.core.launch import local_process_count, own_cores
 
 if TYPE_CHECKING:
     import torch

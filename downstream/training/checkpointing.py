@@ -14,9 +14,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from benchmark.core.cached_files import intact
-from benchmark.core.json_text import json_text
 from benchmark.core.paths import atomic_folder, write_text
-from downstream.training.train_report import TrainReport
+from benchmark.core.records import json_text
 
 log = logging.getLogger(__name__)
 
@@ -39,20 +38,6 @@ class TrainState:
         """Return the state with the skipped samples of all processes."""
         skipped: Counter[str] = sum(gather_object([self.skipped]), Counter())
         return replace(self, skipped=skipped)
-
-    def report(self, budget: int, steps: int, epochs: float, resumed_from: int | None) -> TrainReport:
-        """Return the report of a training that is done, after `budget` samples."""
-        return TrainReport(
-            samples_seen=budget,
-            steps=steps,
-            seconds=self.seconds,
-            samples_per_second=budget / self.seconds,
-            epochs=epochs,
-            skipped=dict(sorted(self.skipped.items())),
-            final_loss=self.losses[-1][1] if self.losses else None,
-            resumed_from=resumed_from,
-            losses=tuple(self.losses),
-        )
 
 
 def _changing_tensors(model: nn.Module) -> dict[str, torch.Tensor]:

@@ -56,12 +56,8 @@ class Stepper:
     up to rounding, except for layers that compute statistics of a batch, which see a part.
 
     Args:
-        accelerator: of all processes.
         model: returns (sum of losses, number of terms).
         optimizer: its groups have an `lr_ratio`, see `make_optimizer`.
-        max_grad_norm: norm to which gradients are clipped.
-        seed: random seed of dropout.
-        precision: fp32 or bf16.
         micro_batch: samples that this process computes at once; None for all.
     """
 
@@ -209,9 +205,8 @@ def _by_ratio(model: nn.Module, lr_ratios: Mapping[str, float]) -> dict[float, l
 def checkpoint_activations(model: nn.Module, name: str) -> None:
     """Let `model` compute activations again, with the same dropout, so that gradients stay the same.
 
-    Args:
-        model: its attribute `towers` holds its trained networks; one without it is a network itself.
-        name: of the model, in the line that says which network cannot.
+    Its attribute `towers` holds its trained networks; a model without it is a network itself. A line names the model
+    and a network that cannot.
     """
     towers: Iterable[Any] = getattr(model, "towers", [model])
     for tower in towers:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark.core.devices import check_precision, default_precision
+from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
-from benchmark.core.launch import make_accelerator
-from benchmark.core.metric_logger import MetricLogger
-from benchmark.core.progress import progress
+from benchmark.core.progress import MetricLogger, progress
 from benchmark.core.ranges import (
     NonNegativeFloat,
     PositiveFloat,
@@ -53,11 +52,8 @@ class TrainConfig:
         lr: peak learning rate, after a linear warm-up of `warmup_ratio` of the steps; then a cosine to 0.
         optimizer: AdamW, or LAMB for batches of thousands (You et al. 2020).
         weight_decay: weight decay of matrices; biases, norms and temperatures have none.
-        max_grad_norm: norm to which gradients are clipped.
         seed: random seed of the sampling order, dropout and new weights.
-        checkpoint_every: samples between checkpoints.
         workers: processes that read and decode samples, in addition to the training process; None, see `workers_on`.
-        log_every: steps between logged losses.
         validate_every: samples between validations; None for none.
         micro_batch: samples that a process computes at once, so that less memory holds a large batch; None for all.
             The gradient is that of the whole batch, see `Stepper`.
@@ -111,13 +107,11 @@ class TrainConfig:
 
 
 def recipe_key(training: Mapping[str, Any], workers: int) -> dict[str, Any]:
-    """Return the settings of a training that belong into cache keys, protocols and run ids.
+    """Return the settings of a training, by the names of `TrainConfig`, that belong into cache keys, protocols and
+    run ids.
 
     Settings that are off (None, False or auto) are left out, and so is `validate_every`, which changes no training.
-
-    Args:
-        training: settings by the names of `TrainConfig`.
-        workers: in place of the number of loader processes, which changes no training either.
+    `workers` replaces the number of loader processes, which changes no training either.
     """
     given = {name: workers if name == "workers" else value for name, value in training.items()}
     off = {name for name, value in given.items() if value is None or value is False or value == "auto"}
@@ -254,7 +248,17 @@ class Trainer:
             raise UserError(
                 f"{self.name}: no sample of the subset can be read ({reasons}); check the pool's images"
             )
-        return total.report(budget, self.config.steps, data.order.epochs_in(budget), resumed_from)
+        return TrainReport(
+            samples_seen=budget,
+            steps=self.config.steps,
+            seconds=total.seconds,
+            samples_per_second=budget / total.seconds,
+            epochs=data.order.epochs_in(budget),
+            skipped=dict(sorted(total.skipped.items())),
+            final_loss=total.losses[-1][1] if total.losses else None,
+            resumed_from=resumed_from,
+            losses=tuple(total.losses),
+        )
 
 
 def _crossed(every: int, before: int, seen: int) -> bool:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.batch import SampleError
-from benchmark.core.model_text import model_text
+from benchmark.core.batch import Sample, SampleError, model_text
 
 if TYPE_CHECKING:
     import torch
@@ -26,21 +25,16 @@ T = TypeVar("T")
 _CAPTION_DRAWS, _IMAGE_DRAWS = 0xCA9710, 0x1A6E50
 
 
-class Captioned(Protocol):
-    """A sample, as a dataclass, with its caption and the other captions of its image."""
+@dataclass(frozen=True, eq=False)
+class EmbeddedSample:
+    """A pair with the embedding of its image, shape (d,), and the other captions of the image."""
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    @property
-    def text(self) -> str:
-        """The caption."""
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The other captions."""
+    text: str
+    features: npt.NDArray[np.float32]
+    others: tuple[str, ...] = ()
 
 
-Pair = TypeVar("Pair", bound=Captioned)
+Pair = TypeVar("Pair", bound=Sample | EmbeddedSample)
 
 
 class Samples(Protocol[T_co]):

@@ -13,9 +13,9 @@ from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_file
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import write_array
-from benchmark.core.npy_files import map_npy
 from benchmark.core.paths import cache_folder, user_path
 from benchmark.core.requirements import Requirement, look
+from benchmark.core.uids import map_npy
 from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, PieceWork, Rows, chunks
 
 OuterSum = Callable[[Rows], npt.NDArray[np.float64]]

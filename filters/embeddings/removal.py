@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.core.counting import ScoreCounts
+from benchmark.core.ranks import ScoreCounts
 from filters.embeddings.corpus import PieceWork, Rows, Subset, chunks
 
 EXACT_ROWS = 8192  # rows that are converted to float64 at a time

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from benchmark.core.devices import default_precision
-from benchmark.core.launch import is_main_process, process_count, wait_for_all
+from benchmark.core.distributed import wait_for_all
+from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
 from benchmark.core.ranges import PositiveFloat, PositiveInt, Seed, ShareBelowOne

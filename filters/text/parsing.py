@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmark.core.errors import UserError
-from benchmark.core.extras import require
+from benchmark.core.extras import packages_command, require
 from benchmark.core.identity import Identified
-from benchmark.core.installation import packages_command
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import hash_files

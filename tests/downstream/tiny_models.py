@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from benchmark.core.batch import Sample, SampleError
-from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.progress import CaptionedImage
 from downstream.models.dual_encoder import Unlocked
 from downstream.training.trainer import TrainConfig
 

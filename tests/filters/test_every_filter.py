@@ -17,8 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from safetensors.torch import save_file
 
 from benchmark.core.batch import CAPTION_EMPTY, IMAGE_UNREADABLE, Batch
-from benchmark.core.extras import EXTRAS
-from benchmark.core.installation import install_command
+from benchmark.core.extras import EXTRAS, install_command
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
+from benchmark.core.sanitize import visible
 from benchmark.core.uids import UidIndex, decode_uids, encode_uids, make_uid, sort_uids, unite_uids
-from benchmark.core.visible import visible
 from benchmark.pool.parquet_reader import read_metadata
 from benchmark.pool.tar_index import index_tar
 from benchmark.scoring.score_parts import read_part, write_part

@@ -2,41 +2,35 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError, local
 from types import ModuleType
 from typing import Any
 
-import fsspec
 import numpy as np
 import pytest
 import torch
 
-from benchmark.core import cached_files, mirror, sharing
+from benchmark.core import cached_files
 from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
-from benchmark.core.mirror import Mirror
 from benchmark.core.output_folder import OutputFolder
-from benchmark.core.paths import atomic_folder, atomic_write, cache_folder, write_text
-from benchmark.core.storage import upload
+from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.temporaries import _remove_orphans
 from benchmark.models import hub_files
 from benchmark.pool import reshard
-from benchmark.pool.pool import Pool
 from benchmark.run import export
 from benchmark.run.plan import disk
-from benchmark.scoring.score_folder import remove_scores, score_folder
 from benchmark.selection.selection import Selection
 from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.icc_build import steps
 from benchmark.studies.icc_build.steps import Steps
-from filters.random import Random
 from tests.hostile.damage import flip
-from tests.pools import numbered_uids, rows, write_pool
+from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
 
@@ -99,19 +93,6 @@ def test_a_folder_is_never_seen_half_removed(
     assert removed[0] == set()
 
 
-def test_two_processes_remove_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def rmtree(path: Path, **settings: Any) -> None:
-        original(path)  # by the other process
-        original(path, **settings)
-
-    pool, scorer = Pool("p", str(write_pool(tmp_path / "pool", [rows(1)]))), Random(0)
-    folder = make_folder(score_folder(pool, scorer))
-    original = shutil.rmtree
-    monkeypatch.setattr(shutil, "rmtree", rmtree)
-    remove_scores(pool, scorer)
-    assert not folder.exists()
-
-
 @pytest.mark.parametrize("write", [lambda path: save_array(path, np.arange(2)), make_folder])
 def test_a_seal_is_not_taken_for_an_orphan(
     monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]
@@ -165,75 +146,6 @@ def test_all_processes_of_a_launch_agree_on_what_is_finished(
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(run, (True, False))) == [{"done": 1}, {"done": 1}]
     assert waited[True] == waited[False]
-
-
-def test_a_launch_maps_its_arrays_though_another_one_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[Any] = []
-    is_main = True
-
-    def broadcast(message: list[Any], **_: Any) -> None:
-        if is_main:
-            sent[:] = message
-        else:
-            message[:] = sent
-
-    def to_share() -> dict[str, Any] | None:
-        return {"rows": np.arange(3)} if is_main else None
-
-    monkeypatch.setattr(torch.distributed, "broadcast_object_list", broadcast)
-    for name, value in {"process_count": 2, "wait_for_all": None, "barrier_group": None}.items():
-        monkeypatch.setattr(sharing, name, lambda *_, value=value: value)
-    monkeypatch.setattr(sharing, "is_main_process", lambda: is_main)
-    other = sharing.shared_by_main(to_share(), CPU)
-    other.__enter__()
-    with sharing.shared_by_main(to_share(), CPU):
-        other.__exit__(None, None, None)
-        is_main = False
-        with sharing.shared_by_main(to_share(), CPU) as received:
-            assert received["rows"].tolist() == [0, 1, 2]
-        is_main = True
-    assert list(cache_folder("launches").iterdir()) == []
-
-
-@pytest.fixture
-def remote() -> Iterator[fsspec.AbstractFileSystem]:
-    filesystem = fsspec.filesystem("memory")
-    filesystem.store.clear()
-    yield filesystem
-    filesystem.store.clear()
-
-
-def test_what_is_written_during_its_upload_is_uploaded_again(
-    remote: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def upload_slowly(path: Path, url: str) -> None:
-        upload(path, url)
-        write_text(path, "of another run")
-
-    folder = Mirror("memory://raced/results").pull()
-    write_text(folder / "a.json", "first")
-    with monkeypatch.context() as patch:
-        patch.setattr(mirror, "upload", upload_slowly)
-        Mirror("memory://raced/results").push()
-    Mirror("memory://raced/results").push()
-    assert remote.cat("/raced/results/a.json") == b"of another run"
-
-
-def test_what_is_written_over_a_copy_is_uploaded(
-    remote: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    @contextmanager
-    def write(path: Path) -> Iterator[Path]:
-        with atomic_write(path) as temporary:
-            yield temporary
-        write_text(path, "of another run")
-
-    remote.pipe("/raced/results/a.json", b"first")
-    with monkeypatch.context() as patch:
-        patch.setattr(mirror, "atomic_write", write)
-        Mirror("memory://raced/results").pull()
-    Mirror("memory://raced/results").push()
-    assert remote.cat("/raced/results/a.json") == b"of another run"
 
 
 @pytest.mark.parametrize("fetched_again", [False, True])

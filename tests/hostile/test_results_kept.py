@@ -9,9 +9,8 @@ import pytest
 
 from benchmark.core.disk import writable_results
 from benchmark.core.errors import UserError
-from benchmark.core.json_text import json_text
 from benchmark.core.paths import cache_dir
-from benchmark.core.records import read_records, scan_records, write_record
+from benchmark.core.records import json_text, read_records, scan_records, write_record
 from benchmark.results.report.certainty import RunFolders, read_image_scores
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import Result

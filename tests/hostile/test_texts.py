@@ -13,9 +13,8 @@ from PIL import Image
 from rich.console import Console
 
 from benchmark.cli.mistakes import end_with_mistakes
-from benchmark.core.metric_logger import CaptionedImage
-from benchmark.core.model_text import MAX_CHARACTERS
-from benchmark.core.progress import configure_logging
+from benchmark.core.batch import MAX_CHARACTERS
+from benchmark.core.progress import CaptionedImage, configure_logging
 from benchmark.core.uids import decode_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.page.leaderboard_page import leaderboard_page

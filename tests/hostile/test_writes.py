@@ -18,7 +18,7 @@ from numpy import testing
 from pyarrow import parquet
 from safetensors.torch import save_file
 
-from benchmark.core.disk_errors import UnwritableError
+from benchmark.core.errors import UnwritableError
 from benchmark.core.mapped_files import write_array
 from benchmark.core.paths import atomic_folder, atomic_write, write_text
 from benchmark.core.temporaries import _remove_orphans, temporary_beside

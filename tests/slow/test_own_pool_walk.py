@@ -1,20 +1,14 @@
 """The walk of a user with a pool of his own: on a web server, on S3, and back as a pool."""
 
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.core.uids import UidArray, decode_uids, encode_uids, read_subset
-from benchmark.pool.fetch import fetch_subset
+from benchmark.core.uids import UidArray, decode_uids, read_subset
 from benchmark.pool.pool import Pool
-from benchmark.pool.subset import Subset
 from tests.command_line import Done, Run, assert_one_line
 from tests.extras import needs_extra
 from tests.pools import rows, write_metadata, write_tar
@@ -24,14 +18,6 @@ pytestmark = [pytest.mark.slow, needs_extra("cloud"), needs_extra("http")]
 PAIRS = 60
 WALK = ["pool=img2dataset", "size.samples=24", "engine.workers=1"]
 ROOT = Path(__file__).resolve().parents[2]
-FETCH = """
-import sys
-from pathlib import Path
-from benchmark.core.uids import read_subset
-from benchmark.pool.pool import Pool
-from benchmark.pool.fetch import fetch_subset
-fetch_subset(Pool("img2dataset", sys.argv[1]), read_subset(Path(sys.argv[2])))
-"""
 
 
 @pytest.fixture
@@ -135,25 +121,3 @@ def test_storage_errors_of_s3_are_one_line(s3: Any, monkeypatch: pytest.MonkeyPa
     type(s3).clear_instance_cache()
     with pytest.raises(UserError, match="s3://bucket/pool: no credentials were found; set AWS_PROFILE"):
         Pool("p", "s3://bucket/pool")
-
-
-def test_a_fetch_that_is_killed_goes_on(nested: Path, tmp_path: Path) -> None:
-    server = Behaviour(latency=0.05)
-    uids = np.sort(encode_uids([row.uid for row in rows(PAIRS)[::2]]))
-    np.save(tmp_path / "uids.npy", uids)
-    with http_server(nested, server) as url:
-        pool = Pool("img2dataset", url)
-        for shard in pool.tars:
-            pool.index(shard)
-        server.gets.clear()
-        command = [sys.executable, "-c", FETCH, url, str(tmp_path / "uids.npy")]
-        with subprocess.Popen(command, cwd=ROOT) as process:
-            while len(server.gets) < 12:  # of 30 ranges, after the first of three tars
-                assert process.poll() is None
-                time.sleep(0.01)
-            process.kill()
-        local = fetch_subset(pool, uids)
-        assert len(Subset(local, uids, metadata=pool)) == len(uids)
-        fetched = sum(s.path.stat().st_size - 1024 for s in local.tars)
-        # What was on its way is sent again: at most the ranges that are fetched at a time.
-        assert fetched <= server.sent(".tar") <= fetched * 1.4

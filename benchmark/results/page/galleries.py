@@ -24,12 +24,7 @@ MOST_EXAMPLES = 12  # of an evaluation set
 
 
 class Images:
-    """Thumbnails by name, as base64.
-
-    Args:
-        wanted: JPEGs, the most wanted first.
-        budget: characters of base64 that all of them may take.
-    """
+    """Thumbnails by name, as base64; of `wanted`, the most wanted first, those that `budget` characters hold."""
 
     def __init__(self, wanted: Iterable[bytes], budget: int = BUDGET) -> None:
         self.encoded: dict[str, str] = {}
@@ -37,7 +32,7 @@ class Images:
         self.left_out = 0
         room, seen = budget, set[str]()
         for data in wanted:
-            name = _image_name(data)
+            name = hash_bytes(data, 12)
             if not data or name in seen:
                 continue
             seen.add(name)
@@ -50,12 +45,8 @@ class Images:
 
     def name(self, data: bytes) -> str:
         """Return the name of a thumbnail; empty if it is not on the page."""
-        name = _image_name(data)
+        name = hash_bytes(data, 12)
         return name if name in self.encoded else ""
-
-
-def _image_name(data: bytes) -> str:
-    return hash_bytes(data, 12)
 
 
 @dataclass(frozen=True)

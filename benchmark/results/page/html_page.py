@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from benchmark.core.visible import visible
+from benchmark.core.sanitize import visible
 from benchmark.results.page.plotly_charts import Chart
 from benchmark.results.report.table import Table
 

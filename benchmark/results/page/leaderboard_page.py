@@ -1,6 +1,6 @@
 """``report.html``: leaderboards, charts, galleries and all tables, in one file that loads nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchmark.results.page.estimates import LEGEND, chart_measures, ranked
@@ -28,14 +28,10 @@ from benchmark.results.run_folder import RunFiles
 
 @dataclass(frozen=True)
 class Answer:
-    """The filters that may rank first by a metric.
+    """The filters that may rank first by a metric, the highest mean first.
 
-    Args:
-        metric: its name.
-        labels: the filters, the highest mean first.
-        sure: whether the only one is better than all others, over images and over seeds.
-        cheapest: the filter of `labels` that scores fastest; empty if the cost of any is unknown.
-        cost: its seconds of scoring, as text; empty without such a filter.
+    `sure`: the only one is better than all others, over images and over seeds. `cheapest` of them scores fastest, in
+    `cost` seconds; both are empty if the cost of any is unknown.
     """
 
     metric: str
@@ -49,17 +45,8 @@ class Answer:
 class LeaderboardView:
     """One leaderboard on the page.
 
-    Args:
-        key: prefix of the names of its parts, unique in the page.
-        board: its runs, with its title and notes.
-        first: the first of its runs.
-        seeds: the numbers of seeds of its filters, smallest first.
-        answers: one per headline metric that filters can be compared by.
-        tables: one per set of metrics, the headline metrics first.
-        charts: the charts that it has data for, in the order of the page.
-        panels: one per filter.
-        captioned: generated captions side by side.
-        missing: a line per kind of file that runs lack.
+    `key` begins the names of its parts, `first` is its first run, `seeds` are the numbers of seeds of its filters,
+    and `missing` has a line per kind of file that runs lack.
     """
 
     key: str
@@ -174,13 +161,7 @@ def _missing(
 
 
 def leaderboard_page(results: Sequence[Result], folders: RunFolders, tables: Sequence[Table]) -> str:
-    """Return the whole page.
-
-    Args:
-        results: of all runs.
-        folders: their folders; what is missing there is said on the page.
-        tables: all tables of the report.
-    """
+    """Return the whole page; it says which files the folders of runs lack."""
     views = leaderboard_views(results, folders)
     panels = [panel for view in views for panel in view.panels]
     images = Images(thumbnails(panels, [captioned for view in views for captioned in view.captioned]))
@@ -205,17 +186,14 @@ def _provenance(results: Sequence[Result]) -> dict[str, str]:
     """Return the commits, machines, seeds and versions of the results; several values if they differ."""
     if not results:
         return {}
-    libraries = sorted({name for result in results for name in result.versions})
+    pairs = sorted({pair for result in results for pair in result.versions.items()})
+    versions = {name: [version for other, version in pairs if other == name] for name, _ in pairs}
     facts = {
         "runs": [str(len(results))],
         "finished": [min(r.finished for r in results), max(r.finished for r in results)],
         "commit": [result.git_commit or "unknown" for result in results],
         "machine": [result.machine for result in results],
         "seeds": [str(seed) for seed in sorted({result.seed for result in results})],
-        "versions": [", ".join(f"{name} {_versions(results, name)}" for name in libraries)],
+        "versions": [", ".join(f"{name} {' / '.join(versions[name])}" for name in versions)],
     }
     return {name: " · ".join(dict.fromkeys(values)) for name, values in facts.items()}
-
-
-def _versions(results: Iterable[Result], library: str) -> str:
-    return " / ".join(sorted({r.versions[library] for r in results if library in r.versions}))

@@ -54,9 +54,7 @@ class PageTable:
 def page_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[PageTable]:
     """Return the headline metrics, the metrics of each model on each evaluation set, and the costs.
 
-    Args:
-        entries: the rows, in their order.
-        compared: the entries compared by each headline metric.
+    `compared` has the entries compared by each headline metric.
     """
     measures = all_measures(entries)
     tables = [_headline_table(entries, compared)]

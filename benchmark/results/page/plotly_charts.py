@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from benchmark.core.visible import visible
+from benchmark.core.sanitize import visible
 from benchmark.results.report.leaderboard import REFERENCE, UPPER_BOUND, Entry
 from benchmark.results.report.picture import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
 

@@ -119,10 +119,7 @@ def _fractions(name: str, summaries: Summaries) -> Variant:
 def overlap_chart(key: str, summaries: Summaries, ratio: float) -> Chart | None:
     """Return the Jaccard index of every two selections; None for fewer than two.
 
-    Args:
-        key: name of the chart.
-        summaries: of each filter.
-        ratio: kept pairs over scored pairs, which gives the overlap of two random selections.
+    `ratio` is kept pairs over scored pairs, which gives the overlap of two random selections.
     """
     labels = list(summaries)
     if len(labels) < 2:

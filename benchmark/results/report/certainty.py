@@ -117,11 +117,7 @@ def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
 
 @dataclass(frozen=True)
 class RunFolders:
-    """The folders of runs, with their scores of single images.
-
-    Args:
-        folders: by run id.
-    """
+    """The folders of runs by their ids, with their scores of single images."""
 
     folders: Mapping[str, Path]
     _read: dict[tuple[str, str], ImageScores] = field(default_factory=dict, repr=False)

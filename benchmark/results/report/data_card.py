@@ -67,12 +67,8 @@ def data_card(
 ) -> str:
     """Return the card as Markdown with a YAML header.
 
-    Args:
-        manifest: of the selection.
-        written: what ``subset.parquet`` holds.
-        subset_files: names of the subset files, one per epoch.
-        captions: statistics of the captions.
-        results: runs on the same selection.
+    `written` is what ``subset.parquet`` holds, `subset_files` has a name per epoch, `results` are runs on this
+    selection.
     """
     from huggingface_hub import DatasetCard, DatasetCardData
 

@@ -10,14 +10,10 @@ from benchmark.results.result import Result
 
 @dataclass(frozen=True)
 class ScoringCosts:
-    """The cost of each entry's scores, in one unit for all entries.
+    """The cost of each entry's scores by label, in one unit for all entries; None if the unit was not measured.
 
-    Args:
-        unit: ``processor s``, or ``worker s``: seconds on the clock, summed over workers.
-        unit_name: the unit in words.
-        heading: heading of a column whose cells name seconds.
-        seconds: by label; None if the unit was not measured.
-        notes: a line that names the filters of unknown cost, if there are some.
+    `unit` is ``processor s``, or ``worker s``: seconds on the clock, summed over workers. `notes` names filters of
+    unknown cost.
     """
 
     unit: str

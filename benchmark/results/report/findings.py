@@ -36,13 +36,7 @@ Means = dict[str, float]  # of each filter
 class Finding:
     """A claim of the paper: the measure of filter `better` is above the measure of filter `worse`.
 
-    Args:
-        claim: the claim in words.
-        source: table of the ICC paper with both figures.
-        measure: the measure.
-        better: the filter with the higher figure in the paper.
-        worse: the other filter.
-        sizes: the sizes at which they select.
+    Its `source` is the table of the ICC paper with both figures; `sizes` are the sizes at which the filters select.
     """
 
     claim: str

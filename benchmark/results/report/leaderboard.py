@@ -50,11 +50,8 @@ class Entry:
 class Leaderboard:
     """The runs of one protocol, which can be compared, as entries.
 
-    Args:
-        title: the protocol's name, with its fingerprint if several have that name.
-        protocol: the protocol that the runs share.
-        entries: its rows.
-        notes: a line that says how the protocol differs from the first leaderboard's; none if only in size.
+    The title is the protocol's name, with its fingerprint if several have that name. A line of `notes` says how the
+    protocol differs from the first leaderboard's; there is none if only in size.
     """
 
     title: str

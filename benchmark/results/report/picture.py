@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.core.visible import visible_html
+from benchmark.core.sanitize import visible_html
 from benchmark.results.report.certainty import Compared
 from benchmark.results.report.leaderboard import REFERENCE
 
@@ -27,16 +27,7 @@ STYLE = (
 
 @dataclass(frozen=True)
 class Bar:
-    """The bar of one filter.
-
-    Args:
-        label: its name.
-        value: its mean.
-        number: the mean as text, with the spread if there is one.
-        colour: of the bar.
-        spread: half of its 95% interval; None without one.
-        outlined: whether the filter does not compete.
-    """
+    """The bar of one filter: its mean, as text too, and half of its 95% interval; outlined: it does not compete."""
 
     label: str
     value: float

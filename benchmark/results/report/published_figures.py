@@ -38,10 +38,6 @@ class PublishedTable:
     """One table of a paper.
 
     Args:
-        paper: short name of the paper.
-        citation: authors, year and title.
-        number: the table's number in the paper.
-        about: the models and their training data.
         protocol: the experiment of ``conf/experiment`` with the same setting; empty if there is none.
         rows: in the paper's order.
         notes: what is odd about the figures, and whether its bold is known.

@@ -25,8 +25,6 @@ class Task:
     """An evaluation set of DataComp (tasklist.yml of its repository) that we have, too.
 
     Args:
-        key: DataComp's key.
-        dataset: DataComp's name.
         images: number of its test images; a set of ours with another number is another set, like the demo's.
         main_metric: the metric that DataComp averages over sets.
     """
@@ -123,7 +121,10 @@ def _board(board: Leaderboard) -> dict[str, Any]:
 
 
 def _run(run: Result) -> dict[str, Any]:
-    models = {model: _evaluations(trained.evaluations) for model, trained in run.downstream.items()}
+    models = {
+        model: {name: [asdict(metric) for metric in metrics] for name, metrics in trained.evaluations.items()}
+        for model, trained in run.downstream.items()
+    }
     return {
         "run_id": run.run_id,
         "seed": run.seed,
@@ -135,20 +136,15 @@ def _run(run: Result) -> dict[str, Any]:
     }
 
 
-def _evaluations(evaluations: dict[str, list[Metric]]) -> dict[str, Any]:
-    return {name: [asdict(metric) for metric in metrics] for name, metrics in evaluations.items()}
-
-
 def eval_results(results: Iterable[Result]) -> str:
     """Return a line of JSON per run, model and evaluation set; ``run`` and ``model`` distinguish a set's rows."""
-    rows = [row for result in results for row in _result_rows(result)]
+    rows = [
+        _set_row(name, metrics) | {"run": result.run_id, "model": model}
+        for result in results
+        for model, trained in result.downstream.items()
+        for name, metrics in trained.evaluations.items()
+    ]
     return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
-
-
-def _result_rows(result: Result) -> Iterator[dict[str, Any]]:
-    for model, trained in result.downstream.items():
-        for name, metrics in trained.evaluations.items():
-            yield _set_row(name, metrics) | {"run": result.run_id, "model": model}
 
 
 def _set_row(name: str, metrics: Sequence[Metric]) -> dict[str, Any]:

@@ -27,12 +27,8 @@ Line = tuple[str, str, str, list[Metric]]  # label, model, evaluation set, the m
 def run_table(result: Result, others: Iterable[Result], logged: frozenset[str] = frozenset()) -> Table:
     """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
 
-    The notes name metrics that are missing. Only results of the same protocol are compared.
-
-    Args:
-        result: the run.
-        others: the results in the same folder.
-        logged: reasons for missing metrics that the run logged before it began; they are not repeated.
+    Of `others`, the results in the same folder, those of the same protocol are compared. The notes name metrics
+    that are missing, but not for the reasons `logged` before the run began.
     """
     comparable = [o for o in others if o.protocol.fingerprint == result.protocol.fingerprint]
     references = [o for o in comparable if o.filter == REFERENCE and o.run_id != result.run_id]
@@ -47,11 +43,7 @@ def run_table(result: Result, others: Iterable[Result], logged: frozenset[str] =
 
 
 def joint_tables(results: Sequence[tuple[str, Result]]) -> list[Table]:
-    """Return the headline metrics of several runs: a table per protocol, in it a row per evaluation set and run.
-
-    Args:
-        results: the runs, each with the name that its rows have.
-    """
+    """Return the headline metrics of runs by name: a table per protocol, a row per evaluation set and run."""
     by_protocol: dict[str, list[tuple[str, Result]]] = {}
     for name, result in results:
         by_protocol.setdefault(result.protocol.fingerprint, []).append((name, result))

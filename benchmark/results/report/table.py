@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from benchmark.core.records import LeftOut
-from benchmark.core.visible import visible
+from benchmark.core.sanitize import visible
 
 MISSING = "–"
 _MARKS = re.compile(r"[\\|<\[`]")  # begin a cell, an HTML tag, a link or image, code

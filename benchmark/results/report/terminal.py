@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from benchmark.core.redaction import redact
-from benchmark.core.visible import visible
+from benchmark.core.sanitize import redact, visible
 from benchmark.results.report.table import Cell, Table
 
 FILE_WIDTH = 160  # columns, if the output is not a terminal

@@ -34,11 +34,7 @@ def write_captions(
     """Write one caption per sample of `subset` to parquet files in `folder`, with columns `uid` and `caption`.
 
     Args:
-        subset: the selected samples.
-        sha256: hash of the selection.
-        augmenter: generates the captions.
         folder: output folder; files of an interrupted run are kept.
-        engine: runs the parts.
 
     Returns:
         The number of samples without a caption, by reason.

@@ -22,8 +22,6 @@ class Describe(FromCheckpoint, Augmenter):
     Args:
         checkpoint: hub name or folder of a model with its processor.
         prompt: the user message for a chat model; a captioner gets no prompt.
-        max_new_tokens: maximum length of a chat model's answer, in tokens.
-        batch_size: images per batch.
     """
 
     def __init__(
@@ -58,13 +56,12 @@ class Describe(FromCheckpoint, Augmenter):
         descriptions: list[str] = []
         for start in range(0, len(samples), self._batch_size):
             images = [sample.image for sample in samples[start : start + self._batch_size]]
-            descriptions += map(first_words, self._describe(images))
+            if self._captioner is None:
+                answers = self._answer(images)
+            else:
+                answers = [beams[0] for beams in self._captioner.caption(images)]
+            descriptions += map(first_words, answers)
         return descriptions
-
-    def _describe(self, images: list[Image.Image]) -> list[str]:
-        if self._captioner is not None:
-            return [beams[0] for beams in self._captioner.caption(images)]
-        return self._answer(images)
 
     @torch.inference_mode()
     def _answer(self, images: list[Image.Image]) -> list[str]:

@@ -29,7 +29,6 @@ class Rewrite(FromCheckpoint, Augmenter):
         checkpoint: hub name or folder of a base model with its tokenizer.
         examples: origin-rewrite pairs, of which each prompt has five, sampled with the uid as random seed.
         max_new_tokens: maximum length of a rewrite in tokens, limited to half of the model's context.
-        batch_size: captions per batch.
 
     Raises:
         UserError: if there are fewer than five examples, or one is not a pair of single-line texts.

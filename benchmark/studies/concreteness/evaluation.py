@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from benchmark.core.batch import Batch
+from benchmark.core.batch import Batch, model_text
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
-from benchmark.core.model_text import model_text
 from benchmark.core.progress import progress
 from benchmark.core.records import Schema
 from benchmark.core.uids import encode_uids, make_uid
@@ -29,23 +28,12 @@ CAPTIONS_ONLY = frozenset({"text"})
 class ConcretenessEvaluation:
     """Correlations of one filter's scores with the ratings of one benchmark.
 
+    The last four fields are those of `provenance`.
+
     Args:
-        benchmark: name of the rated texts.
-        source: name of their file.
-        sha256: hash of their file.
-        filter: name of the filter's config.
-        config: the filter's settings.
         key: the filter's cache key, which covers class, settings and weights.
-        total: texts of the benchmark.
         count: texts that were scored; fewer than `total` for a sample.
         unscored: texts among them without a finite score.
-        correlations: by coefficient.
-        seed: random seed of the sample and of the bootstrap.
-        seconds: of scoring.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema(

@@ -11,7 +11,7 @@ from rich.text import Text
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
-from benchmark.core.visible import visible, visible_html
+from benchmark.core.sanitize import visible, visible_html
 from benchmark.results.page.html_page import plain_page
 from benchmark.results.report.table import MISSING
 from benchmark.studies.concreteness.evaluation import score_texts

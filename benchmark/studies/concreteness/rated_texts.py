@@ -18,15 +18,10 @@ WORD, BIGRAM, PART_OF_SPEECH, RATING = "Word", "Bigram", "Dom_Pos", "Conc.M"  # 
 
 @dataclass(frozen=True)
 class RatedTexts:
-    """n texts and their ratings of concreteness.
+    """n words or captions and their ratings of concreteness, shape (n,), of the benchmark `name` from the file
+    `source`.
 
-    Args:
-        name: of the benchmark.
-        source: name of the file.
-        sha256: hash of the file.
-        texts: words or captions.
-        ratings: shape (n,).
-        total: texts before a sample was drawn.
+    There were `total` texts before a sample was drawn.
     """
 
     name: str
@@ -53,8 +48,8 @@ def read_annotations(path: Path, setting: str = "task.annotations") -> RatedText
     `setting` names the path in messages. Raises `UserError` when the file or a column is missing, or a rating is not
     a number.
     """
-    file = _File(setting, path, ",")
-    return _rated(CAPTIONS, file, CAPTION, ANNOTATION, list(_rows(file, (CAPTION, ANNOTATION))))
+    rows = _rows(setting, path, ",", (CAPTION, ANNOTATION))
+    return _rated(CAPTIONS, setting, path, CAPTION, ANNOTATION, list(rows))
 
 
 def read_word_ratings(path: Path) -> RatedTexts:
@@ -63,34 +58,23 @@ def read_word_ratings(path: Path) -> RatedTexts:
     The published file holds 14,592 of them; the ICC paper (section 3.2) counts 14,562 and does not say which are left
     out. Raises `UserError` when the file or a column is missing, or a rating is not a number.
     """
-    file = _File("task.ratings", path, "\t")
-    rows = _rows(file, (WORD, BIGRAM, PART_OF_SPEECH, RATING))
+    rows = _rows("task.ratings", path, "\t", (WORD, BIGRAM, PART_OF_SPEECH, RATING))
     nouns = [row for row in rows if row[1][BIGRAM] == "0" and row[1][PART_OF_SPEECH] == "Noun"]
-    return _rated(WORDS, file, WORD, RATING, nouns)
+    return _rated(WORDS, "task.ratings", path, WORD, RATING, nouns)
 
 
-@dataclass(frozen=True)
-class _File:
-    """A file of ratings, the setting that names it, and its delimiter."""
-
-    setting: str
-    path: Path
-    delimiter: str
-
-    def __str__(self) -> str:
-        return f"{self.setting}={self.path}"
-
-
-def _rows(file: _File, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _rows(
+    setting: str, path: Path, delimiter: str, columns: Sequence[str]
+) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield each row with its line number; tab separated files are not quoted."""
-    if not file.path.is_file():
-        raise UserError(f"{file} does not exist; give the path of a file of ratings")
-    is_csv = file.delimiter == ","
+    if not path.is_file():
+        raise UserError(f"{setting}={path} does not exist; give the path of a file of ratings")
+    is_csv = delimiter == ","
     try:
-        with file.path.open(encoding="utf-8-sig", newline="") as lines:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(
                 lines,
-                delimiter=file.delimiter,
+                delimiter=delimiter,
                 quoting=csv.QUOTE_MINIMAL if is_csv else csv.QUOTE_NONE,
                 strict=True,
                 restval="",
@@ -98,15 +82,22 @@ def _rows(file: _File, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[st
             missing = [name for name in columns if name not in (reader.fieldnames or ())]
             if missing:
                 kind = "comma" if is_csv else "tab"
-                raise UserError(f"{file} must have a column {missing[0]!r} in a {kind} separated header")
+                raise UserError(
+                    f"{setting}={path} must have a column {missing[0]!r} in a {kind} separated header"
+                )
             for row in reader:
                 yield reader.line_num, row
     except (csv.Error, UnicodeDecodeError) as error:
-        raise UserError(f"{file} must be text with columns: {error}") from None
+        raise UserError(f"{setting}={path} must be text with columns: {error}") from None
 
 
 def _rated(
-    name: str, file: _File, text: str, rating: str, rows: Sequence[tuple[int, Mapping[str, str]]]
+    name: str,
+    setting: str,
+    path: Path,
+    text: str,
+    rating: str,
+    rows: Sequence[tuple[int, Mapping[str, str]]],
 ) -> RatedTexts:
     ratings = np.empty(len(rows))
     for index, (line, row) in enumerate(rows):
@@ -115,6 +106,7 @@ def _rated(
         except ValueError:
             ratings[index] = np.nan
         if not np.isfinite(ratings[index]):
-            raise UserError(f"{file}, line {line}: {rating} must be a number; it is {row[rating][:40]!r}")
-    digest = hash_file(file.path)
-    return RatedTexts(name, file.path.name, digest, [row[text] for _, row in rows], ratings, len(rows))
+            reason = f"{rating} must be a number; it is {row[rating][:40]!r}"
+            raise UserError(f"{setting}={path}, line {line}: {reason}")
+    texts = [row[text] for _, row in rows]
+    return RatedTexts(name, path.name, hash_file(path), texts, ratings, len(rows))

@@ -1,9 +1,8 @@
 """Builds ICC from captions: SBA's bridge, reconstructions, scores, distillation in two stages (ICC paper, app. A)."""
 
-import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -48,16 +47,11 @@ class Plan:
         captions: returns the captions, whose content decides whether finished steps are used again.
         training_captions: number of captions that SBA's bridge is trained on; see `write_split` for None.
         scoring_captions: number of captions that are reconstructed and distilled; see `write_split` for None.
-        frozen: SBA's CLIP and LLM.
-        bridge: recipe of SBA's bridge.
         bridge_max_tokens: maximum tokens of a caption in that training.
         sba: returns the SBA autoencoder for a folder with its bridge.
-        vba: the VBA autoencoder.
-        similarities: all similarity measures by name.
         chosen: the name of the measure for the score of "sba" and of "vba".
         annotations: rated captions that the combination is fitted on; None for the paper's weights.
         base: hub name or folder of the model to distil into.
-        distillation: recipe of all distillations.
     """
 
     captions: Callable[[], CaptionSets]
@@ -79,12 +73,6 @@ class Build:
     """Runs the steps of a plan; every step writes a folder below `root` and takes finished steps as inputs.
 
     All processes of a launch run it together: trainings are spread over them, reconstructions over the engine.
-
-    Args:
-        plan: the settings.
-        root: output folder.
-        engine: runs the reconstructions.
-        device: device of this process.
     """
 
     def __init__(self, plan: Plan, root: Path, engine: Engine, device: torch.device) -> None:
@@ -152,15 +140,16 @@ class Build:
         }
 
         def work(folder: Path) -> dict[str, float]:
-            reconstructed = read_reconstructions(reconstructions.folder)
-            columns: dict[str, Any] = {"uid": reconstructed.uids, "text": reconstructed.texts}
+            parts = whole_files(reconstructions.folder, "*.parquet")
+            columns: dict[str, Any] = pa.concat_tables(map(pq.read_table, parts)).to_pydict()
+            texts, beams = columns["text"], columns.pop("reconstructions")
             for measure, similarity in deepcopy(measures).items():
                 similarity.setup(self.device)
-                columns[measure] = similarity.best(reconstructed.texts, reconstructed.beams)
-                standardizer = fit_standardizer(reconstructed.texts, columns[measure])
+                columns[measure] = similarity.best(texts, beams)
+                standardizer = fit_standardizer(texts, columns[measure])
                 standardizer.save(folder / standardizer_file(measure))
                 if measure == self.plan.chosen[name]:
-                    columns["score"] = standardizer(reconstructed.texts, columns[measure])
+                    columns["score"] = standardizer(texts, columns[measure])
             _write(folder / "scores.parquet", columns)
             return {f"mean_{measure}": round(float(columns[measure].mean()), 4) for measure in measures}
 
@@ -236,7 +225,6 @@ def _write(path: Path, columns: dict[str, Any]) -> None:
         pq.write_table(pa.table(columns), temporary)
 
 
-log = logging.getLogger(__name__)
 TEXT = frozenset({"text"})
 
 
@@ -277,23 +265,3 @@ def reconstruct(captions: Pool, autoencoder: Autoencoder, engine: Engine, folder
             done += count
             advance(1, f"{done / (time.monotonic() - started):.1f} captions/s")
     return {"captions_per_second": round(done / (time.monotonic() - started), 2)}
-
-
-@dataclass(frozen=True)
-class Reconstructed:
-    """n captions with their reconstructions: a list of beams per caption."""
-
-    uids: list[str]
-    texts: list[str]
-    beams: list[list[str]]
-
-
-def read_reconstructions(folder: Path) -> Reconstructed:
-    """Read all files of reconstructions in `folder`, in the order of their names."""
-    table = pa.concat_tables(_parts(folder))
-    return Reconstructed(*(table[name].to_pylist() for name in ("uid", "text", "reconstructions")))
-
-
-def _parts(folder: Path) -> Iterator[pa.Table]:
-    for path in whole_files(folder, "*.parquet"):
-        yield pq.read_table(path)

@@ -10,10 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.batch import SampleError
+from benchmark.core.batch import SampleError, model_text
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_text
-from benchmark.core.model_text import model_text
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import make_uid
 from benchmark.pool.sample_fields import check_caption
@@ -33,7 +32,6 @@ class CaptionSets:
     Args:
         texts: captions that are split into two sets or, with `scoring`, the captions of the first set.
         scoring: the captions of the second set, if they are not taken from `texts`.
-        unusable: number of rows without a usable caption.
     """
 
     texts: Sequence[str]
@@ -54,7 +52,6 @@ def captions_from_file(path: str | Sequence[str], column: str = "caption") -> Ca
     Args:
         path: a file of captions for both sets, or two files: captions that train SBA's bridge, and captions that
             are reconstructed and distilled (the authors' files of 476k and 118k captions).
-        column: name of the column.
 
     Raises:
         UserError: if a file cannot be read or lacks a usable caption, or for more than two files.
@@ -117,11 +114,9 @@ def write_split(
     written to ``training/metadata/*.parquet`` and ``scoring/metadata/*.parquet`` in `folder`, as shards of a pool.
 
     Args:
-        captions: all captions.
         training: number of captions in the first set. None takes all captions that are not in the second; together
             with `scoring` None, four of five captions, or all captions of the first file.
         scoring: number of captions in the second set; None takes the rest, or all captions of the second file.
-        folder: output folder.
 
     Returns:
         The numbers of rows, unusable rows, distinct captions, and captions in each set.
@@ -191,7 +186,6 @@ def annotated_captions(path: str, allow_benchmark: bool = False) -> RatedTexts:
     """Read annotated captions: a CSV with the columns ``caption`` and ``concreteness_annotation``.
 
     Args:
-        path: the file.
         allow_benchmark: accept captions of the concreteness benchmark, on which scorers are compared (Table 3).
 
     Raises:

@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 
+from benchmark.core.distributed import wait_for_all
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_text
-from benchmark.core.launch import is_main_process, wait_for_all
+from benchmark.core.launch import is_main_process
 from benchmark.core.paths import write_text
 from benchmark.results.provenance import library_versions
 
@@ -33,12 +34,7 @@ class FinishedStep:
 
 
 class Steps:
-    """Runs each step once, in a separate folder, in the main process of a launch.
-
-    Args:
-        root: folder of the build.
-        device: device of this process.
-    """
+    """Runs each step once, in a separate folder, in the main process of a launch."""
 
     def __init__(self, root: Path, device: torch.device) -> None:
         self.root = root
@@ -51,7 +47,6 @@ class Steps:
         is never deleted: it is renamed to `name`-FINGERPRINT, and used again when its inputs come back.
 
         Args:
-            name: name of the step and of its folder.
             inputs: everything that the output depends on: plain data, or the finished steps that it uses.
             work: runs the step in a given folder and returns facts for the manifest.
             spread: all processes of a launch run the step together.

@@ -26,12 +26,8 @@ MIN_IMAGES = 20  # per cluster on average; with fewer its estimates say little
 def cluster_images(pool: Pool, features: ClipFeatures, uids: UidArray, clusters: int, seed: int) -> Integers:
     """Return the clusters of n images, shape (n,), numbered from 0.
 
-    Args:
-        pool: its embeddings are in the cache already.
-        features: the embeddings.
-        uids: sorted, each with an embedding.
-        clusters: largest number of clusters; fewer if they would have fewer than 20 images on average.
-        seed: random seed of the sample and of k-means.
+    There are at most `clusters`; fewer if they would have fewer than 20 images on average. `uids` are sorted, and
+    each has an embedding.
     """
     clusters = max(1, min(clusters, len(uids) // MIN_IMAGES))
     if clusters == 1:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from benchmark.core.visible import visible
+from benchmark.core.sanitize import visible
 from benchmark.results.page.html_page import chart_html, plain_page, table_html
 from benchmark.results.page.plotly_charts import Chart, Json, Variant, axis, number
 from benchmark.results.report.picture import BLUE, GREEN, GREY, ORANGE, PINK, SKY

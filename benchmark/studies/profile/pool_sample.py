@@ -25,16 +25,6 @@ class PoolSample(Pool):
     Scores and features are cached under the sample's own key. Every shard is read again for each feature: copy a
     remote pool with ``task=reshard`` first.
 
-    Args:
-        pool: the whole pool.
-        count: samples to draw.
-        seed: random seed of the sample.
-
-    Attributes:
-        requested: `count`.
-        drawn_from: usable samples in the shards that were drawn from.
-        unusable: other samples in those shards, counted by reason.
-
     Raises:
         UserError: when the pool lacks images, or a usable sample.
     """

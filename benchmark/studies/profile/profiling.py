@@ -49,30 +49,18 @@ class Cluster:
 class Profile:
     """Text in the images of one pool.
 
-    Intervals treat the pool, or the sample of it, as a random sample of its source.
+    Intervals treat the pool, or the sample of it, as a random sample of its source. The last four fields are those of
+    `provenance`.
 
     Args:
-        pool: name of the pool.
-        url: of the pool.
-        shards: number of shards that were read.
-        sample: samples asked for; None for the whole pool.
         drawn_from: usable samples in those shards; None for the whole pool.
         unusable: other samples in those shards, counted by reason; empty for the whole pool.
         drops: samples that could not be measured, counted by reason.
-        ocr: settings of the OCR engine.
         ocr_key: cache key of the recognised text.
-        clip: model and weights of CLIP.
         clip_key: cache key of the embeddings.
-        overall: estimates over all samples.
         clusters: estimates per cluster, by their share of images with text, the largest first.
-        histograms: distributions of the relative scores, by name.
         run_id: a readable name and a hash of all that the numbers depend on.
-        seed: random seed of the sample, the clusters and the bootstrap.
         worker_seconds: seconds of scoring, summed over workers.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("profile", 2, "profile", "python -m benchmark task=profile")
@@ -101,14 +89,7 @@ class Profile:
 
 
 def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, seed: int) -> Profile:
-    """Profile a pool, or a `PoolSample` of one.
-
-    Args:
-        pool: the pool.
-        tools: the OCR engine and CLIP.
-        engine: runs the measurements.
-        clusters: largest number of image clusters.
-        seed: random seed of the clusters and the bootstrap.
+    """Profile a pool, or a `PoolSample` of one, with at most `clusters` image clusters.
 
     Raises:
         UserError: when no sample can be measured.

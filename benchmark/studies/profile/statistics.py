@@ -69,12 +69,10 @@ class Group:
     """Estimates over a group of samples.
 
     Args:
-        images: number of samples.
         with_text: samples whose image has text.
         parrots: samples among them whose caption repeats some of it (CoTR > 0).
         text: fraction of images with text.
         parrot: fraction of parrot captions among images with text.
-        means: by the names of `MEANS`.
     """
 
     images: int

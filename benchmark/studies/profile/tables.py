@@ -40,6 +40,14 @@ CLUSTERS = [
 CAPTION = 40  # characters of a caption in a cell
 
 
+def _format(spec: str) -> Format:
+    """Return a function that formats a number, a missing one as a dash."""
+    return lambda value: MISSING if value is None else format(value, spec)
+
+
+percent, fraction, signed = map(_format, (".2%", ".4f", "+.4f"))  # of rates, cosines, differences of cosines
+
+
 def profile_tables(profile: Profile) -> list[Table]:
     """Return the tables of one profile: clusters, effects of removing text, CLIP scores, text in images."""
     clusters = profile.clusters
@@ -106,21 +114,6 @@ def interval(estimate: Estimate, form: Format) -> str:
     if estimate.low is None:
         return MISSING
     return f"[{form(estimate.low)}, {form(estimate.high)}]"
-
-
-def percent(value: float | None) -> str:
-    """Return a fraction as a percentage, like the paper."""
-    return MISSING if value is None else f"{100 * value:.2f}%"
-
-
-def fraction(value: float | None) -> str:
-    """Return a cosine with four decimals."""
-    return MISSING if value is None else f"{value:.4f}"
-
-
-def signed(value: float | None) -> str:
-    """Return a difference of cosines with its sign."""
-    return MISSING if value is None else f"{value:+.4f}"
 
 
 def _cluster_row(cluster: Cluster) -> list[Cell]:

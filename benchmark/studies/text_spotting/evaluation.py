@@ -43,12 +43,9 @@ class Model:
 class TextSpottingEvaluation:
     """Cosines of one model between the n-grams of a vocabulary and the images that show them.
 
+    The last four fields are those of `provenance`.
+
     Args:
-        config: settings of the model.
-        key: changes with its weights.
-        source: of the vocabulary.
-        sha256: hash of the vocabulary.
-        ngram: words per n-gram.
         distinct: different n-grams counted.
         occurrences: n-grams counted.
         too_long: n-grams that were too long to count.
@@ -57,16 +54,7 @@ class TextSpottingEvaluation:
         drawn: n-grams evaluated, all of them or a sample.
         left_out: n-grams that could not be rendered, counted by reason: ``no_glyph`` (a character that the font
             lacks), ``too_wide`` (not readable on one line).
-        overall: over all rendered n-grams.
-        styles: by colours.
-        frequency: by frequency.
-        length: by number of characters.
         seed: random seed of the sample and the control.
-        seconds: of the evaluation.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
     """
 
     SCHEMA: ClassVar[Schema] = Schema(

@@ -118,12 +118,9 @@ def by_style(similarities: Similarities) -> dict[str, Summary]:
 
 
 def by_bin(similarities: Similarities, values: Integers, lows: Sequence[int]) -> list[Bin]:
-    """Return a summary per bin that has texts.
+    """Return a summary per bin of `values` (n,) that has texts.
 
-    Args:
-        similarities: of n texts.
-        values: by which texts are binned, shape (n,), none below the first of `lows`.
-        lows: lower ends of the bins, ascending; the last bin is unbounded.
+    `lows` are the lower ends of the bins, ascending; no value is below the first, and the last bin is unbounded.
     """
     bins = np.searchsorted(np.asarray(lows), values, side="right") - 1
     highs = [*(low - 1 for low in lows[1:]), None]

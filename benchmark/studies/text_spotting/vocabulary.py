@@ -31,12 +31,8 @@ class Vocabulary:
     """N-grams of one corpus, the most frequent first, in lexicographic order among equal counts.
 
     Args:
-        source: name of the corpus.
-        ngram: words per n-gram.
-        ngrams: the most frequent n-grams.
         counts: of each n-gram, int64, shape (len(ngrams),).
         distinct: different n-grams in memory at the end.
-        occurrences: n-grams that were counted.
         too_long: n-grams that were not counted since they have more than `LONGEST` characters.
         undercount: largest possible error of a count. If a corpus has too many different n-grams, rare n-grams are
             forgotten on the way; counts, and `distinct`, may then be too low.

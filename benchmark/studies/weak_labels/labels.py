@@ -4,7 +4,6 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -51,12 +50,8 @@ class LabelConfig:
     Args:
         parser: name of an installed spaCy pipeline for English, or folder of one.
         minimum_informativeness: lowest score of a caption that is read, as of filter=informativeness.
-        ngrams: M, the size of the vocabulary.
         max_share: n-grams in at least this fraction of the captions are left out.
         topics: K, the number of topics.
-        passes: passes over the documents to fit the topics.
-        batch_size: documents per update of the topics.
-        seed: random seed of the initial topics.
 
     Raises:
         UserError: if a setting is out of range.
@@ -72,16 +67,9 @@ class LabelConfig:
     seed: int
 
     def __post_init__(self) -> None:
-        for name, minimum in (("ngrams", 1), ("topics", 2), ("passes", 1), ("batch_size", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < minimum:
-                raise UserError(f"weak_labels.{name}={value} must be an integer of at least {minimum}")
-        if not isinstance(self.minimum_informativeness, int | float):
-            raise UserError(
-                f"weak_labels.minimum_informativeness={self.minimum_informativeness} must be a number;"
-                " 20 in the paper, 0 for all captions"
-            )
-        if not isinstance(self.max_share, int | float) or not 0 < self.max_share <= 1:
+        if self.topics < 2:
+            raise UserError(f"weak_labels.topics={self.topics} must be an integer of at least 2")
+        if not 0 < self.max_share <= 1:
             raise UserError(f"weak_labels.max_share={self.max_share} must be a number above 0 and at most 1")
 
 
@@ -120,8 +108,16 @@ def _make_labels(
     documents = make_documents(captions, model)
     _fit(model, documents, config)
     with atomic_folder(folder) as temporary:
-        facts = _facts(vocabulary, documents) | _write_labels(pool, reader, documents, model, temporary)
-        facts |= {"seconds": round(time.monotonic() - started, 1)}
+        facts = {
+            "captions": vocabulary.captions,
+            "images": len(documents.rows),
+            "ngrams": len(vocabulary.ngrams),
+            "distinct_ngrams": vocabulary.distinct,
+            "too_common": vocabulary.too_common,
+            "undercount": vocabulary.undercount,
+            **_write_labels(pool, reader, documents, model, temporary),
+            "seconds": round(time.monotonic() - started, 1),
+        }
         manifest = {"pool": pool.name, "config": asdict(config), **facts, "versions": library_versions()}
         write_text(temporary / "manifest.json", json.dumps(manifest, indent=2) + "\n")
 
@@ -150,17 +146,6 @@ def _fit(model: TopicModel, documents: Documents, config: LabelConfig) -> None:
             advance(images, f"{fitted / (time.monotonic() - started):,.0f}/s")
 
         model.fit(documents.counts, config.passes, on_batch)
-
-
-def _facts(vocabulary: Vocabulary, documents: Documents) -> dict[str, Any]:
-    return {
-        "captions": vocabulary.captions,
-        "images": len(documents.rows),
-        "ngrams": len(vocabulary.ngrams),
-        "distinct_ngrams": vocabulary.distinct,
-        "too_common": vocabulary.too_common,
-        "undercount": vocabulary.undercount,
-    }
 
 
 def _write_labels(
@@ -205,7 +190,8 @@ def write_part(path: Path, uids: UidArray, topics: npt.NDArray[np.float32]) -> N
 def read_labels(folder: Path, wanted: UidArray) -> TopicLabels:
     """Read the labels of the uids `wanted`; uids without a label are skipped."""
     uids, topics = [np.empty(0, UID_DTYPE)], []
-    for part in _parts(folder):
+    for path in whole_files(folder / "labels", "*.parquet"):
+        part = pq.read_table(path)
         part_uids = encode_uid_column(part["uid"])
         rows = np.flatnonzero(np.isin(part_uids, wanted))
         lists = part["topics"].combine_chunks()
@@ -214,8 +200,3 @@ def read_labels(folder: Path, wanted: UidArray) -> TopicLabels:
         topics.append(lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)[rows])
     distinct, first = np.unique(np.concatenate(uids), return_index=True)
     return TopicLabels(distinct, np.concatenate(topics)[first])
-
-
-def _parts(folder: Path) -> Iterator[pa.Table]:
-    for path in whole_files(folder / "labels", "*.parquet"):
-        yield pq.read_table(path)

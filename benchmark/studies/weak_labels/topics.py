@@ -21,14 +21,7 @@ CHUNK = 4096  # documents between two signs of progress
 
 
 class TopicModel:
-    """LDA fitted by online variational Bayes (Hoffman et al. 2010).
-
-    Args:
-        ngrams: the vocabulary, M n-grams.
-        topics: K, the number of topics.
-        batch_size: documents per update of the topics.
-        seed: random seed of the initial topics.
-    """
+    """LDA fitted by online variational Bayes (Hoffman et al. 2010)."""
 
     def __init__(self, ngrams: Sequence[str], topics: int, batch_size: int, seed: int) -> None:
         self.ngrams = list(ngrams)
@@ -43,7 +36,6 @@ class TopicModel:
 
         Args:
             counts: count of each n-gram in each of n documents, a sparse matrix of shape (n, M).
-            passes: number of passes over the documents.
             on_batch: called with the number of documents that were read since the last call.
         """
         from sklearn.decomposition import LatentDirichletAllocation
@@ -92,7 +84,6 @@ class Vocabulary:
 
     Args:
         ngrams: the vocabulary, sorted by descending number of captions, then alphabetically.
-        captions: number of captions counted.
         distinct: number of distinct n-grams counted.
         too_common: n-grams left out because they occur in too many captions.
         undercount: upper bound of the error of a count; above 0 if rare n-grams had to be dropped while counting,
@@ -110,7 +101,6 @@ def choose_vocabulary(captions: Iterable[Sequence[str]], size: int, max_share: f
     """Return the `size` n-grams that occur in the most captions, but in less than `max_share` of them.
 
     Args:
-        captions: n-grams of each caption.
         size: M, the maximum size of the vocabulary (25,000 in the paper).
         max_share: n-grams in at least this fraction of captions are left out (10% in the paper; its supplement,
             2.2, calls them photographic stop words).
@@ -146,8 +136,6 @@ class CleanedCaptions:
     """The captions of a pool, without the n-grams of uninformative captions.
 
     Args:
-        pool: its n-grams are in the cache already.
-        reader: fitted on the pool.
         minimum: lowest informativeness of a caption that is kept.
     """
 

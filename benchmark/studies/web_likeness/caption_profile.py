@@ -1,34 +1,32 @@
 """How web-like the captions of one pool are, as a record on disk."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
+from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json, hash_text
+from benchmark.core.progress import progress
 from benchmark.core.records import Schema
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import provenance
-from benchmark.studies.web_likeness.caption_sample import TEXT, sample_captions
 from benchmark.studies.web_likeness.statistics import Likeness, measure_likeness
 from benchmark.studies.web_likeness.tokens import read_rated_words
+
+TEXT = frozenset({"text"})
+# Captions are drawn from this many shards, or from more where these have too few, and from the first rows of each.
+SHARDS, ROWS = 16, 20_000
 
 
 @dataclass(frozen=True)
 class CaptionProfile:
     """Statistics of a random sample of a pool's captions.
 
-    Args:
-        pool: name of the pool.
-        url: of the pool.
-        sample: captions asked for.
-        ratings_sha256: hash of the rated words; None without them.
-        likeness: the statistics.
-        run_id: a readable name and a hash of all that the numbers depend on.
-        seed: random seed of the sample.
-        git_commit: commit that the code was run from; None outside git.
-        versions: versions of Python and libraries by name.
-        machine: architecture, cores, GPUs.
-        finished: time, in ISO 8601.
+    `ratings_sha256` is the hash of the rated words, None without them. The last four fields are those of
+    `provenance`.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("caption_profile", 1, "profile", "python -m benchmark task=profile")
@@ -67,3 +65,32 @@ def profile_captions(pool: Pool, count: int, ratings: Path | None, seed: int) ->
         seed=seed,
         **provenance(),
     )
+
+
+def sample_captions(pool: Pool, count: int, seed: int) -> list[str]:
+    """Return `count` usable captions of a pool, drawn without replacement; all of them where it has fewer.
+
+    Memory is bounded by `SHARDS` times `ROWS`, or times `count` where that is more. Where the pool has metadata, only
+    that is read.
+
+    Raises:
+        UserError: when the pool has no usable caption.
+    """
+    rng = np.random.default_rng(seed)
+    shards = pool.shards(TEXT)
+    captions: list[str] = []
+    unusable: Counter[str] = Counter()
+    with progress("captions", min(SHARDS, len(shards)), "shards") as advance:
+        for position, number in enumerate(rng.permutation(len(shards))):
+            if position >= SHARDS and len(captions) >= count:
+                break
+            batches = pool.batches(shards[number], TEXT, max(ROWS, count), unusable)
+            captions += next((batch.texts for batch in batches if batch.texts), [])
+            advance(1, "")
+    if not captions:
+        reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(unusable.items())) or "empty"
+        raise UserError(
+            f"pool.url={pool.url} has no usable caption ({reasons}); name their column with pool.columns.text"
+        )
+    rows = rng.choice(len(captions), min(count, len(captions)), replace=False)
+    return [captions[row] for row in rows]

@@ -5,8 +5,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
+
 from benchmark.core.errors import UserError
-from benchmark.studies.web_likeness.near_copies import near_copies
 from benchmark.studies.web_likeness.ngram_model import CharacterModel, trigram_perplexity
 from benchmark.studies.web_likeness.tokens import (
     DIGITS,
@@ -22,6 +25,9 @@ MIN_WORDS = 1_000  # with fewer the statistics say nothing
 TRAINING_SHARE = 0.8  # of the captions; the models are tested on the others
 COPIES = 4_000  # captions among which repeats and near copies are counted
 LENGTHS = 10_000  # captions whose lengths and web strings are counted
+SIMILARITY = 0.6  # of words, 1 - edit distance / longer length; a near copy has more
+_ROUNDING = 1e-6  # of similarities in single precision
+_BLOCK = 256  # captions that are compared with others at a time
 
 
 class TooFewWordsError(UserError):
@@ -33,7 +39,6 @@ class Likeness:
     """Statistics of captions in random order; shares are from 0 to 1.
 
     Args:
-        captions: number of captions.
         words: number of words of the sample: the first captions that have 35,000 together, or all.
         word_types: distinct words in the sample.
         heaps_exponent: growth of the distinct words from a tenth of the sample to all of it, as an exponent.
@@ -139,3 +144,29 @@ def _first_words(texts: Sequence[str]) -> list[list[str]]:
         sample.append(split_words(text))
         count += len(sample[-1])
     return sample
+
+
+def near_copies(token_lists: Sequence[Sequence[str]]) -> float:
+    """Return the share of captions whose words are more than 60% similar to those of another.
+
+    Captions are compared with those of at least .6 of their length only: no others can be as similar.
+    """
+    numbers: dict[str, int] = {}
+    # Words become characters, so that edits of words are edits of characters.
+    coded = [
+        "".join(chr(1 + numbers.setdefault(word, len(numbers))) for word in words) for words in token_lists
+    ]
+    coded.sort(key=len)
+    lengths = np.array([len(text) for text in coded])
+    near = np.zeros(len(coded), bool)
+    for start in range(0, len(coded), _BLOCK):
+        block = coded[start : start + _BLOCK]
+        # Only earlier and so shorter captions, from the first that is long enough for the shortest of the block.
+        first = int(np.searchsorted(lengths, np.ceil(SIMILARITY * len(block[0]) - 1e-9)))
+        others = coded[first : start + len(block)]
+        similarity = cdist(block, others, scorer=Levenshtein.normalized_similarity, score_cutoff=SIMILARITY)
+        rows, columns = np.nonzero(similarity > SIMILARITY + _ROUNDING)
+        pairs = columns + first < rows + start
+        near[rows[pairs] + start] = True
+        near[columns[pairs] + first] = True
+    return float(near.mean())

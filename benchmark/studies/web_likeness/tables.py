@@ -17,27 +17,8 @@ _EXPLANATION = (
 )
 
 
-def count(value: float) -> str:
-    """Return a whole number with thousands separated."""
-    return f"{value:,.0f}"
-
-
-def one_decimal(value: float) -> str:
-    """Return a number with one decimal."""
-    return f"{value:.1f}"
-
-
-def two_decimals(value: float) -> str:
-    """Return a number with two decimals."""
-    return f"{value:.2f}"
-
-
-def percent(value: float) -> str:
-    """Return a share as a percentage with one decimal."""
-    return f"{100 * value:.1f}%"
-
-
 Format = Callable[[float], str]
+count, one_decimal, two_decimals, percent = (f"{{:{form}}}".format for form in (",.0f", ".1f", ".2f", ".1%"))
 ROWS: dict[str, tuple[str, Format]] = {
     "captions": ("Captions", count),
     "word_types": ("Distinct words", count),

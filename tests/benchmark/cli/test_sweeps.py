@@ -12,8 +12,12 @@ from types import SimpleNamespace
 import pytest
 
 from benchmark.cli import sweep_runs
+from benchmark.cli.outcomes import Outcome, outcome_tables, read_outcome, write_outcome
 from benchmark.cli.sweeps import job_overrides, planned_sweeps
 from benchmark.core.errors import UserError
+from benchmark.core.output_folder import writable_folder
+from benchmark.core.records import write_record
+from tests.benchmark.results.report.made_results import result
 from tests.benchmark.run.test_demo_chain import DEMO, SMALL
 from tests.command_line import Run, assert_one_line
 from tests.conftest import BuildOnce
@@ -89,6 +93,16 @@ def test_progress_errors_and_the_exit_code(
         "seed=5 failed 0.0 seed=5 must be another",
         "seed=4 done 60.0 seed4.json",
     ]
+
+
+def test_results_of_a_remote_folder_are_in_the_table(tmp_path: Path) -> None:
+    with writable_folder("memory://sweep/results") as folder:
+        path = write_record(folder, result("icc"))
+        write_outcome(tmp_path, 0, Outcome("filter=icc", "done", 1.0, str(path)))
+    outcome = read_outcome(tmp_path, 0)
+    assert outcome is not None
+    assert outcome.text == f"memory://sweep/results/{path.name}"
+    assert len(outcome_tables([outcome])) == 2
 
 
 @pytest.mark.slow

@@ -1,48 +1,29 @@
-"""Processes of a launch: one goes first, the others wait for what it makes."""
+"""The cores of a process of a launch: its part of the machine's, whatever the number of threads."""
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-import torch
 
-from benchmark.core.launch import is_main_process, main_process_first, wait_for_all
-
-ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = """
-import sys, time, torch
-from pathlib import Path
-from benchmark.core.launch import is_main_process, main_process_first, wait_for_all
-
-made = Path(sys.argv[1])
-cpu = torch.device("cpu")
-with main_process_first(cpu):
-    found = made.exists()
-    if is_main_process():
-        time.sleep(2)
-        made.touch()
-sys.stdout.write(f"{'main' if is_main_process() else 'other'} found it: {found}\\n")
-sys.stdout.flush()
-wait_for_all(cpu)
-"""
+from benchmark.core import launch
+from benchmark.core.launch import own_cores, take_cores
 
 
-def test_a_single_process_does_not_wait() -> None:
-    assert is_main_process()
-    with main_process_first(torch.device("cpu")):
-        assert not torch.distributed.is_initialized()
-    wait_for_all(torch.device("cpu"))
-    assert not torch.distributed.is_initialized()
+@pytest.mark.parametrize(("processes", "share"), [(None, 16), (4, 4), (32, 1)])
+def test_processes_of_a_launch_share_the_cores(
+    processes: int | None, share: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "_share", None)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as torchrun does
+    if processes:
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
+    assert own_cores() == share
 
 
-@pytest.mark.slow
-def test_the_main_process_goes_first(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(SCRIPT)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command += [str(tmp_path / "script.py"), str(tmp_path / "made")]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert sorted(done.stdout.splitlines()) == ["main found it: False", "other found it: True"]
+def test_a_worker_has_the_cores_that_its_engine_gave_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "_share", None)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setitem(launch.sys.modules, "torch", None)
+    take_cores(3)
+    assert own_cores() == 3
+    assert os.environ["OMP_NUM_THREADS"] == os.environ["OPENBLAS_NUM_THREADS"] == "3"

@@ -2,22 +2,16 @@
 
 import errno
 import fcntl
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
-from benchmark.demo import classification_set
-from benchmark.demo.classification_set import ClassesConfig, ensure_classes
-from benchmark.demo.vocabulary import IN_KINDS
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
@@ -25,16 +19,6 @@ from filters.base import Filter, Scores
 from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[3]
-HOLDER = """
-import sys, time
-from pathlib import Path
-from benchmark.core.locks import locked
-
-with locked(Path(sys.argv[1])):
-    sys.stdout.write("held\\n")
-    sys.stdout.flush()
-    time.sleep(600)
-"""
 
 
 def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -58,18 +42,7 @@ def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.Log
     assert caplog.messages == [f"waiting for another process, which is making {tmp_path / 'made'}"]
 
 
-def test_a_killed_process_releases_its_lock(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", HOLDER, str(tmp_path / "made")]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        holder.kill()
-    started = time.monotonic()
-    with locked(tmp_path / "made"):
-        assert time.monotonic() - started < 5
-
-
-@pytest.mark.parametrize("error", ["ENOSYS", "ENOLCK", "EOPNOTSUPP", "ENOTSUP"])
+@pytest.mark.parametrize("error", ["ENOSYS", "ENOLCK"])
 def test_on_a_file_system_without_locks_nothing_is_held(
     error: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,18 +84,3 @@ def test_two_runs_at_once_score_each_shard_once(tmp_path: Path) -> None:
     tables = [run.result() for run in runs]
     assert Slow.asked == 4
     assert all((table.scores == tables[0].scores).all() and len(table.uids) == 12 for table in tables)
-
-
-def test_runs_at_once_draw_the_classes_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn, draw = [], classification_set.draw_picture
-
-    def counted(*arguments: Any) -> Any:
-        drawn.append(arguments)
-        return draw(*arguments)
-
-    monkeypatch.setattr(classification_set, "draw_picture", counted)
-    config = ClassesConfig(train=1, test=1, image_size=32, jpeg_quality=80)
-    with ThreadPoolExecutor() as threads:
-        folders = list(threads.map(ensure_classes, [config] * 3))
-    assert len(set(folders)) == 1
-    assert len(drawn) == 2 * len(IN_KINDS)

@@ -83,22 +83,19 @@ def test_blocks_keep_the_order_and_name_reasons(workers: PixelWorkers) -> None:
     levels = [1, 13, *range(2, 60), *range(2, 60)]
     seen: list[float] = []
     reasons: list[str | None] = []
-    for block in workers.blocks(chunks(levels)):
-        assert block.pixels.shape[1:] == (3, 1, 1)
-        seen += [float(value) for value in block.pixels[:, 0, 0, 0]]
-        reasons += block.reasons
+    for pixels, of_block in workers.blocks(chunks(levels)):
+        assert pixels.shape[1:] == (3, 1, 1)
+        seen += [float(value) for value in pixels[:, 0, 0, 0]]
+        reasons += of_block
     assert seen == pytest.approx([level / 255 for level in levels if level != 13])
     assert reasons == [IMAGE_UNREADABLE if level == 13 else None for level in levels]
 
 
 @pytest.mark.slow
-def test_what_processes_use_counts_once_their_batch_is_taken(workers: PixelWorkers) -> None:
-    batches = workers.batches([[Grey(1)] * 20, [Grey(1)] * 30])
-    next(batches)
-    time.sleep(0.5)  # the second one is made meanwhile
+def test_what_processes_use_is_counted(workers: PixelWorkers) -> None:
     before = processor_seconds()
-    assert len(next(batches).pixels) == 30
-    assert processor_seconds() - before > 2.5  # each image takes .1 s
+    assert [len(batch.pixels) for batch in workers.batches([[Grey(1)] * 20, [Grey(1)] * 30])] == [20, 30]
+    assert processor_seconds() - before > 4.5  # each image takes .1 s
     assert helpers_peak_rss_bytes() > 50_000_000
 
 
@@ -118,7 +115,7 @@ def test_images_are_asked_for_as_memory_becomes_free(
         next(blocks)
         assert len(asked) <= 4  # three wait or are worked on; the next finds no place
     assert (
-        sum(len(block.pixels) for block in workers.blocks(chunks([2] * 20))) == 20
+        sum(len(pixels) for pixels, _ in workers.blocks(chunks([2] * 20))) == 20
     )  # all places are free again
 
 
@@ -140,14 +137,10 @@ def test_processes_end_with_their_owner() -> None:
     assert not started.is_alive()
 
 
-def test_waiting_pixels_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("processes", "waiting"), [(1, 10), (16, 32)])
+def test_pixels_that_wait_are_bounded(processes: int, waiting: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pixel_workers, "QUEUE_BYTES", 10 * CHUNK * 3 * 4)
-    assert PixelWorkers(to_pixels, 1, CPU)._slots == 10
-
-
-def test_every_process_has_pixels_to_fill_while_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pixel_workers, "QUEUE_BYTES", 10 * CHUNK * 3 * 4)
-    assert PixelWorkers(to_pixels, 16, CPU)._slots == 32
+    assert PixelWorkers(to_pixels, processes, CPU)._slots == waiting  # each process has pixels to fill
 
 
 def test_processes_start_once_shards_have_many_images_together(
@@ -214,7 +207,7 @@ class InEngineWorker:
 
     def __call__(self, level: int) -> int:
         """Return the number of images."""
-        return sum(len(block.pixels) for block in self._workers.blocks(chunks([level] * 10)))
+        return sum(len(pixels) for pixels, _ in self._workers.blocks(chunks([level] * 10)))
 
 
 class BrokenPool:

@@ -69,8 +69,8 @@ def test_a_half_written_record_is_named_and_left_out(tmp_path: Path) -> None:
 
 def test_files_of_one_reason_have_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write_record(tmp_path, MADE)
-    path.with_stem("first").write_text('{"schema_version": 1, "run_id": "first"}')
-    path.with_stem("second").write_text('{"schema_version": 1, "run_id": "second"}')
+    path.with_stem("first").write_text('{"kind": "sample", "schema_version": 1, "run_id": "first"}')
+    path.with_stem("second").write_text('{"kind": "sample", "schema_version": 1, "run_id": "second"}')
     path.with_stem("third").write_text("{")
     with caplog.at_level(logging.WARNING):
         assert read_records(tmp_path, Sample) == [MADE]
@@ -93,19 +93,25 @@ def test_files_of_one_reason_have_one_warning(tmp_path: Path, caplog: pytest.Log
         ('{"kind": "sample", ', "not readable as JSON: Expecting property name"),
         ("\ufffe\udcff", "can't decode"),
         ("[" * 100_000, "not readable as JSON"),
-        ('{"schema_version": 2}', "sample record of the older schema version 2; run `make samples` again"),
         (
-            '{"schema_version": 4}',
+            '{"kind": "sample", "schema_version": 2}',
+            "sample record of the older schema version 2; run `make samples` again",
+        ),
+        (
+            '{"kind": "sample", "schema_version": 4}',
             "schema version 4, and this version of pairsift reads sample records up to version 3; upgrade",
         ),
-        ('{"schema_version": "3"}', "unknown schema version '3'"),
-        ('{"schema_version": null}', "unknown schema version None"),
-        ('{"schema_version": -1}', "unknown schema version -1"),
-        ('{"schema_version": 2.5}', "unknown schema version 2.5"),
+        ('{"kind": "sample", "schema_version": "3"}', "unknown schema version '3'"),
+        ('{"kind": "sample", "schema_version": null}', "unknown schema version None"),
+        ('{"kind": "sample", "schema_version": -1}', "unknown schema version -1"),
+        ('{"kind": "sample", "schema_version": 2.5}', "unknown schema version 2.5"),
         ('{"kind": "sample", "schema_version": 3, "run_id": "x"}', "parts: Field required"),
-        ('{"schema_version": 3, "run_id": 5, "parts": {}}', "run_id: Input should be a valid string"),
         (
-            '{"schema_version": 3, "run_id": "x", "parts": {"a": [{"values": [1, 2, 3, 4]}]}}',
+            '{"kind": "sample", "schema_version": 3, "run_id": 5, "parts": {}}',
+            "run_id: Input should be a valid string",
+        ),
+        (
+            '{"kind": "sample", "schema_version": 3, "run_id": "x", "parts": {"a": [{"values": [1, 2, 3, 4]}]}}',
             "parts.a.0: Value error, at most three values",
         ),
     ],

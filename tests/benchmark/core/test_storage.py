@@ -6,10 +6,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.core import file_systems, storage, storage_errors
+from benchmark.core import storage
 from benchmark.core.errors import UserError
-from benchmark.core.storage import download, list_files, list_folder, open_file, read_ranges, upload
-from benchmark.core.storage_errors import StorageError
+from benchmark.core.storage import (
+    StorageError,
+    download,
+    list_files,
+    list_folder,
+    open_file,
+    read_ranges,
+    upload,
+)
 from tests.extras import hide_extra, needs_extra
 from tests.servers import Behaviour, http_server
 
@@ -19,8 +26,8 @@ DATA = bytes(range(256)) * 400
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_errors, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(file_systems, "STALL_SECONDS", 0.15)
+    monkeypatch.setattr(storage, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(storage, "STALL_SECONDS", 0.15)
     monkeypatch.setattr(storage, "CHUNK", 20_000)
 
 

@@ -34,16 +34,3 @@ def test_nothing_is_left(folder: Path) -> None:
 def test_nothing_is_left_where_folders_cannot_be_renamed(folder: Path) -> None:
     remove_folder(folder)
     assert not list(folder.parent.iterdir())
-
-
-@pytest.mark.usefixtures("of_lower_layer")
-def test_what_cannot_be_removed_in_place_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else half a folder would pass for the whole one."""
-
-    def denied(*_: object, **__: object) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "unlink", denied)
-        with pytest.raises(PermissionError):
-            remove_folder(folder)

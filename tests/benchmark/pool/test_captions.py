@@ -5,16 +5,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
-from benchmark.core.batch import SampleError
 from benchmark.core.uids import decode_uids, encode_uids, make_uid
-from benchmark.pool.parquet_reader import listed_uids, read_metadata
+from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
-from benchmark.pool.sample_fields import check_caption, check_uid
 from benchmark.pool.tar_index import index_tar
 from tests.pools import Row, jpeg, rows, write_metadata, write_tar
 
@@ -65,53 +61,6 @@ def test_a_mismatch_outlives_the_cached_index(tmp_path: Path) -> None:
     assert first.mismatched.tolist() == again.mismatched.tolist() == [True, False]
     assert (first.uids == again.uids).all()
     assert first.offsets.tolist() == again.offsets.tolist()
-
-
-def naive(table: pa.Table) -> tuple[list[str], list[str], Counter[str]]:
-    """Check row by row."""
-    uids, texts, drops = [], [], Counter[str]()
-    for row in table.to_pylist():
-        try:
-            if row["status"] not in (None, "success"):
-                raise SampleError("download_failed")
-            text = check_caption(row["text"])
-            uids.append(check_uid(row["uid"], row["url"], row["key"], text))
-        except SampleError as error:
-            drops[error.reason] += 1
-        else:
-            texts.append(text)
-    return uids, texts, drops
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
-def test_rows_are_checked_as_one_by_one(tmp_path: Path, seed: int, kind: pa.DataType) -> None:
-    rng = np.random.default_rng(seed)
-    good = [f"{number:032x}" for number in range(40)]
-    flaws: dict[str, list[str | None]] = {
-        "uid": [None, "12", "G" * 32, "A" * 32],
-        "text": [None, "", " \u2003", "\x1c"],
-        "status": ["failed_to_download", None],
-        "url": [None, ""],
-    }
-    columns: dict[str, list[Any]] = {
-        "uid": list(good), "text": [f"thing {n}" for n in range(40)],
-        "url": [f"u{n}" for n in range(40)], "status": ["success"] * 40, "key": [f"k{n}" for n in range(40)],
-    }  # fmt: skip
-    for name in list(flaws)[: seed % 5]:
-        for row in rng.choice(40, 12, replace=False):
-            columns[name][row] = flaws[name][rng.integers(len(flaws[name]))]
-    table = pa.table({name: pa.array(values, kind) for name, values in columns.items()})
-    pq.write_table(table, tmp_path / "a.parquet")
-    drops = Counter[str]()
-    batches = list(read_metadata(str(tmp_path / "a.parquet"), {}, frozenset({"url"}), 7, drops))
-    uids, texts, expected = naive(table)
-    assert [uid for batch in batches for uid in decode_uids(batch.uids)] == uids
-    assert [text for batch in batches for text in batch.texts] == texts
-    assert [url for batch in batches for url in batch.columns["url"]] == [
-        row["url"] for row in table.to_pylist() if row["text"] in texts
-    ]
-    assert drops == expected
 
 
 def test_malformed_uids_are_not_listed() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.core import storage, storage_errors
+from benchmark.core import storage
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, encode_uids
 from benchmark.pool import fetch
@@ -27,7 +27,7 @@ CHOSEN = [0, 1, 5, 11, 12, 19]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_errors, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(storage, "FIRST_WAIT", 0.01)
 
 
 @pytest.fixture
@@ -145,21 +145,6 @@ def test_uids_that_no_tar_holds_are_a_user_error(root: Path) -> None:
         pytest.raises(UserError, match="none of the 1 selected uids is in the tars"),
     ):
         fetch_subset(Pool("p", url), encode_uids(["f" * 32]))
-
-
-def test_a_killed_download_goes_on_where_it_was(root: Path) -> None:
-    server = Behaviour()
-    with http_server(root, server) as url:
-        pool = Pool("p", url)
-        (shard, _) = pool.tars
-        with pool.local(shard) as path:
-            whole = path.read_bytes()
-        assert not path.exists()
-        path.write_bytes(whole[:1000])  # what a killed process leaves
-        server.gets.clear()
-        with pool.local(shard) as path:
-            assert path.read_bytes() == whole == (root / "shards" / "00000000.tar").read_bytes()
-        assert server.sent(".tar") == len(whole) - 1000
 
 
 def test_captions_of_an_indexed_tar_need_no_download(root: Path) -> None:

@@ -50,13 +50,6 @@ def test_text_filters_read_tars_when_there_is_no_metadata(tmp_path) -> None:
     assert pool.count() is None
 
 
-def test_second_read_uses_the_cached_index(tmp_path, monkeypatch) -> None:
-    pool = Pool("p", str(write_pool(tmp_path, [rows(4)])))
-    first = uids(read(pool, IMAGE)[0])
-    monkeypatch.setattr("benchmark.pool.pool.index_tar", None)  # would fail if it were called
-    assert uids(read(pool, IMAGE)[0]) == first
-
-
 def test_laion_columns_and_missing_uids(tmp_path) -> None:
     table = {"URL": ["u0", "u1"], "TEXT": ["first", "second"], "similarity": [0.31, 0.4]}
     pq.write_table(pa.table(table), tmp_path / "part-0.parquet")
@@ -190,15 +183,6 @@ def test_pairs_of_a_corrupt_file_are_counted(tmp_path) -> None:
     assert drops == {"pair_of_corrupt_shard": 20}
 
 
-def test_img2dataset_sidecars(tmp_path) -> None:
-    table = {"url": ["a", "b", "c"], "caption": ["x", "y", None], "key": ["0", "1", "2"]}
-    table["status"] = ["success", "failed_to_download", "success"]
-    pq.write_table(pa.table(table), tmp_path / "00000.parquet")
-    batches, drops = read(Pool("p", str(tmp_path)), TEXT)
-    assert uids(batches) == [make_uid("a", "x")]
-    assert drops == {"download_failed": 1, "caption_missing": 1}
-
-
 def test_unusable_metadata_rows_are_counted(tmp_path) -> None:
     raw = pa.array([b"fine", b"\xff\xfe", b"   ", None], pa.binary())
     as_string = pa.StringArray.from_buffers(4, raw.buffers()[1], raw.buffers()[2], raw.buffers()[0])
@@ -216,15 +200,6 @@ def test_unusable_metadata_rows_are_counted(tmp_path) -> None:
         "shard_empty": 1,
         "shard_corrupt": 1,
     }
-
-
-def test_strings_of_a_tars_json_cost_their_own_length(tmp_path) -> None:
-    samples = rows(2)
-    samples[0].extra = {"url": "http://" + "a" * 1000}
-    write_tar(tmp_path / "a.tar", samples)
-    (batch,), _ = read(Pool("p", str(tmp_path)), TEXT | {"url"})
-    assert batch.columns["url"].tolist() == [samples[0].extra["url"], samples[1].url]
-    assert batch.columns["url"].nbytes < 1000
 
 
 def test_fsspec_urls(tmp_path) -> None:
@@ -253,10 +228,3 @@ def test_an_unknown_column_is_named_with_the_nearest(tmp_path) -> None:
     write_metadata(tmp_path / "a.parquet", rows(1), clip_l14_similarity_score=[0.2])
     with pytest.raises(UserError, match="did you mean 'clip_l14_similarity_score'"):
         Pool("p", str(tmp_path)).shards(frozenset({"clip_b14_similarity_score"}))
-
-
-def test_a_changed_shard_has_another_fingerprint(tmp_path) -> None:
-    write_metadata(tmp_path / "a.parquet", rows(1))
-    before = Pool("p", str(tmp_path)).shards(TEXT)
-    write_metadata(tmp_path / "a.parquet", rows(2))
-    assert Pool("p", str(tmp_path)).shards(TEXT) != before

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from benchmark.core.metric_logger import CaptionedImage
+from benchmark.core.progress import CaptionedImage
 from benchmark.core.records import write_record
 from benchmark.results.result import Result
 from benchmark.results.run_folder import Example, GalleryPair, write_examples, write_gallery

@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 
 from benchmark.core import ties
 from benchmark.core.errors import UserError
-from benchmark.core.pool_scores import Columns, PoolScores
+from benchmark.core.ranks import Columns, PoolScores
 from benchmark.core.ties import highest
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex
 from benchmark.core.usage import Seconds

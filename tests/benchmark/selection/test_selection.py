@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmark.core import ties
-from benchmark.core.counting import ScoreCounts
 from benchmark.core.errors import UserError
+from benchmark.core.ranks import ScoreCounts
 from benchmark.core.ties import HighestHashes, hash_uids, highest
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.core.usage import Seconds

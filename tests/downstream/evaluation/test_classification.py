@@ -12,14 +12,13 @@ from PIL import Image
 
 from downstream.evaluation.classification_sets import ClassificationSet, image_folder
 from downstream.evaluation.embedding import class_embeddings
-from downstream.evaluation.linear_probe import ProbeBatches, View, probe_ranks
+from downstream.evaluation.linear_probe import ProbeBatches, View
 from downstream.evaluation.protocols import LOCKED
 from downstream.metrics.metric import Metric
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import SampleOrder
-from tests.downstream.tiny_models import CAPTIONS, COLOURS, UNLOCKED, Checkpoints, draw
-from tests.pixel_workers import decode_in_processes
+from tests.downstream.tiny_models import COLOURS, UNLOCKED, Checkpoints
 
 CPU = torch.device("cpu")
 CLASSES = ("red", "green", "blue")
@@ -148,17 +147,6 @@ def test_the_probes_features_are_from_before_the_head(
     assert again["zero_shot"] != first["zero_shot"]
 
 
-def test_the_probe_has_test_images_decoded_in_processes(
-    checkpoints: Checkpoints, squares: ClassificationSet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encoder, short = built(checkpoints, locked=False), replace(squares, probe_epochs=1)
-    ranks = probe_ranks(encoder._frozen_tower(), short)
-    decoded = decode_in_processes(monkeypatch)
-    again = probe_ranks(encoder._frozen_tower(), short)
-    assert decoded == list(squares.test)
-    assert again.ranks.tolist() == ranks.ranks.tolist()
-
-
 def test_views() -> None:
     image = Image.fromarray(np.arange(40 * 60 * 3, dtype=np.uint32).reshape(40, 60, 3).astype(np.uint8))
     view = View(40, Image.Resampling.BILINEAR)
@@ -175,15 +163,3 @@ def test_views() -> None:
     assert min(means) < 0.4 < 0.85 < max(means)  # widths from a quarter of the image to nearly all of it
     strip = Image.new("RGB", (400, 4))
     assert View(8, 2).random(strip, rng).size == (8, 8)
-
-
-def test_evaluate_takes_sets_of_both_kinds(
-    checkpoints: Checkpoints, squares: ClassificationSet, tmp_path: Path
-) -> None:
-    from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
-
-    draw(CAPTIONS[0]).save(tmp_path / "one.png")
-    pairs = EvaluationSet("pairs", [Item(1, ImageFile(tmp_path / "one.png"), CAPTIONS[:1])], True, True)
-    found = built(checkpoints, locked=True).evaluate([pairs, squares], [], tmp_path, CPU)
-    assert list(found) == ["pairs", "squares"]
-    assert [metric.name for metric in found["squares"]] == NAMES

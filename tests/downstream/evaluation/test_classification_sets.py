@@ -154,7 +154,7 @@ def test_sets_that_cannot_be_scored_are_refused(folder: Path) -> None:
         changed(templates=["a {label}", "a photo"])
     with pytest.raises(UserError, match="templates is empty"):
         changed(templates=[])
-    with pytest.raises(UserError, match="score=recall; choose accuracy or mean_per_class"):
+    with pytest.raises(UserError, match="score=recall must be accuracy or mean_per_class"):
         changed(score="recall")
     with pytest.raises(UserError, match="has 1 classes"):
         changed(classes=["apple"])

@@ -60,7 +60,7 @@ def test_shared_captions_tie_in_any_order(tmp_path: Path) -> None:
 def test_the_rule_for_ties_is_the_sets(tmp_path: Path) -> None:
     table = {m.name: m.value for m in evaluated(three_images(tmp_path, (0, 1, 2), "topk"))[0]}
     assert table["image_to_text_R@1"] == 1
-    with pytest.raises(UserError, match="set set: ties=first must be against or topk"):
+    with pytest.raises(UserError, match="ties=first must be against or topk"):
         three_images(tmp_path, (0, 1, 2), "first")
 
 

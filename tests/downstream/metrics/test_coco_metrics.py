@@ -5,11 +5,11 @@ import random
 import pytest
 import torch
 
+from benchmark.core.errors import UserError
 from downstream.evaluation.captioning import read_coco_results
 from downstream.metrics.base import Request
-from downstream.metrics.cider import cider
-from downstream.metrics.coco_metrics import Cider, bleu, bleu_counts, rouge_l
-from downstream.metrics.metric import Corpus
+from downstream.metrics.coco_metrics import Cider, bleu, bleu_counts, cider, rouge_l
+from downstream.metrics.metric import Corpus, UnavailableError
 
 
 def bleu_of(corpus: Corpus) -> dict[str, float]:
@@ -104,3 +104,47 @@ def test_a_part_of_one_image_has_the_sets_frequencies(monkeypatch):
     assert "two images" in table["set/one"]["CIDEr_own_df"]
     assert list(table["other"]) == ["CIDEr"]
     assert "two images" in table["other"]["CIDEr"]
+
+
+@pytest.mark.parametrize(
+    ("references", "reason"),
+    [({1: ["a cat"]}, "two images"), ({1: [""], 2: [""]}, "no reference has a word")],
+)
+def test_an_undefined_cider_is_a_reason_and_not_zero(references, reason):
+    with pytest.raises(UnavailableError, match=reason):
+        cider(Corpus(dict.fromkeys(references, "a cat"), references))
+    assert cider(Corpus({1: "", 2: ""}, {1: ["a cat"], 2: [""]})) == {1: 0.0, 2: 0.0}
+
+
+def test_the_first_row_of_an_image_counts(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text(
+        '[{"image_id": 2, "caption": "one", "score": 0.5}, {"image_id": 1, "caption": ""},'
+        ' {"image_id": 2, "caption": "two"}]'
+    )
+    assert read_coco_results(path) == {2: "one", 1: ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "cannot be read"),
+        ("[", "cannot be read"),
+        ('{"images": []}', "a JSON list of rows, but holds a dict"),
+        ('[{"image_id": 1, "caption": "a"}, {"image_id": 1}]', "row 1"),
+        ('[{"image_id": 1, "caption": ["a"]}]', "row 0"),
+    ],
+)
+def test_another_file_is_one_line(tmp_path, text, message):
+    path = tmp_path / "results.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UserError, match=message) as error:
+        read_coco_results(path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_byte_order_mark_is_read(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text('[{"image_id": 1, "caption": "a"}]', encoding="utf-8-sig")
+    assert read_coco_results(path) == {1: "a"}

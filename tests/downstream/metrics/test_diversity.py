@@ -2,7 +2,6 @@
 
 import math
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -73,27 +72,3 @@ def test_ngrams_by_hand() -> None:
     }
     assert {len(curve) for curve in curves.values()} == {25}
     assert all(math.fsum(curve[6:]) == 0 for curve in curves.values())
-
-
-def test_ngrams_against_the_definition() -> None:
-    captions = drawn(80, 5, longest=40)
-    for length, curve in unique_ngrams(captions).items():
-        for position in range(1, 26):
-            grams = set()
-            for caption in captions:
-                words = caption.split()[position - 1 :][:length]
-                if len(words) == length:
-                    grams.add(" ".join(words))
-            assert curve[position - 1] == len(grams)
-
-
-@pytest.mark.perf
-def test_five_thousand_captions_in_seconds(record_property: Any) -> None:
-    import time
-
-    captions = drawn(5000, 1, longest=20)
-    started = time.monotonic()
-    fraction_of_differing_pairs(captions)
-    seconds = time.monotonic() - started
-    record_property("seconds", seconds)
-    assert seconds < 20

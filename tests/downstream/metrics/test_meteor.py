@@ -1,47 +1,30 @@
 import os
 import time
 
-import numpy as np
 import pytest
 
 from downstream.metrics import meteor as module
 from downstream.metrics.java import Java, find_java
-from downstream.metrics.meteor import meteor, meteor_counts
+from downstream.metrics.meteor import MeteorProcess, meteor_counts
 from downstream.metrics.metric import Corpus, UnavailableError
 from tests.downstream.metrics.test_java import fake_java
 
 CORPUS = Corpus({i: f"a cat {i}" for i in range(60)}, {i: ["a cat", "a dog"] for i in range(60)})
 
 
-# A jar in three lines: no memory for a monster, else counts, one of them 0.
-SCRIPT = """echo $$ >> {pids}
-while read -r line; do case "$line" in
-  *monster) echo 'Exception in thread "main" java.lang.OutOfMemoryError: Java heap space' >&2; exit 1;;
-  *) echo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1;;
-esac; done"""
+# A jar in one line, whose counts are 1, one of them 0.
+SCRIPT = "while read -r line; do echo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1; done"
 
 
 @pytest.fixture(autouse=True)
 def _idle_machine(monkeypatch):
-    """Each test has a process of its own, and limits do not grow with the load of this machine."""
-    module._kept.stop()
+    """Limits do not grow with the load of this machine."""
     monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
-    yield
-    module._kept.stop()
 
 
-@pytest.fixture
-def jar(tmp_path):
-    pids = tmp_path / "pids"
-    return Java(fake_java(tmp_path, SCRIPT.format(pids=pids)), 17), lambda: pids.read_text().split()
-
-
-def lives(pid):
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    return True
+def counted(java):
+    with MeteorProcess(java) as process:
+        return meteor_counts(CORPUS, process)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +32,7 @@ def lives(pid):
     [
         ("exec sleep 60", r"did not end in 0 s"),
         ("echo 'Could not reserve heap' >&2; exit 1", "METEOR failed: Could not reserve heap"),
+        ("read l; echo 'java.lang.OutOfMemoryError: heap' >&2; exit 1", "METEOR failed: .*OutOfMemoryError"),
         ("echo Error: bad line; exec sleep 60", "METEOR answered 'Error: bad line'"),
         ("echo 1.0 2.0; exec sleep 60", "METEOR answered '1.0 2.0'"),
     ],
@@ -60,55 +44,21 @@ def test_a_misbehaving_process_is_a_reason_and_is_killed(tmp_path, monkeypatch, 
     java = Java(fake_java(tmp_path, f"echo $$ > {process}; {script}"), 17)
     started = time.monotonic()
     with pytest.raises(UnavailableError, match=reason):
-        meteor_counts(CORPUS, java)
+        counted(java)
     assert time.monotonic() - started < 15
     with pytest.raises(ProcessLookupError):
         os.kill(int(process.read_text()), 0)
 
 
-def test_a_process_is_kept_until_it_is_idle(jar, monkeypatch):
-    java, pids = jar
-    assert meteor_counts(CORPUS, java) == dict.fromkeys(CORPUS.candidates, [1.0] * 21 + [0.0, 1.0])
-    assert lives(pids()[0])
-    monkeypatch.setattr(module, "IDLE_SECONDS", 0.05)
-    assert len(meteor_counts(CORPUS, java)) == 60
-    assert len(pids()) == 1
-    deadline = time.monotonic() + 10
-    while lives(pids()[0]) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not lives(pids()[0])
-
-
-def test_a_monstrous_caption_loses_itself_alone(jar, caplog):
-    java, pids = jar
-    candidates = dict(CORPUS.candidates) | {7: "a huge monster", 40: "monster"}
-    assert meteor_counts(Corpus(candidates, CORPUS.references), java).keys() == candidates.keys()
-    assert len(pids()) == 3
-    assert "no memory for the 3 words about 7: counted as an empty caption" in caplog.text
-
-
-def test_more_monsters_than_that_are_a_reason(jar):
-    java, _ = jar
-    corpus = Corpus(dict.fromkeys(range(20), "monster"), CORPUS.references)
-    with pytest.raises(UnavailableError, match=r"METEOR failed: .*OutOfMemoryError"):
-        meteor_counts(corpus, java)
-
-
-@pytest.mark.full
-def test_the_jar_has_no_memory_for_20000_words(caplog):
-    """And it answers in order: the caption that is lost is the long one."""
-    texts = {1: "a cat", 2: "a " * 20_000, 3: "a dog runs"}
-    references = {1: ["a cat"], 2: ["a cat on a mat"], 3: ["a dog runs"]}
-    long = meteor_counts(Corpus(texts, references), find_java())
-    assert "for the 20,000 words about 2" in caplog.text
-    assert long == meteor_counts(Corpus(texts | {2: ""}, references), find_java())
-    assert 0 < meteor(np.array([*long.values()])) < meteor(np.array([long[1], long[3]]))
+def test_every_answer_is_read(tmp_path):
+    counts = counted(Java(fake_java(tmp_path, SCRIPT), 17))
+    assert counts == dict.fromkeys(CORPUS.candidates, [1.0] * 21 + [0.0, 1.0])
 
 
 def test_a_missing_jar_is_a_reason(monkeypatch):
     monkeypatch.setattr(module, "JAR_NAME", "gone.jar")
     with pytest.raises(UnavailableError, match=r"gone\.jar: reinstall pycocoevalcap"):
-        meteor_counts(CORPUS, find_java())
+        counted(find_java())
 
 
 def test_nothing_in_a_caption_can_end_the_request_or_add_a_field():

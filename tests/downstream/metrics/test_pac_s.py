@@ -1,7 +1,6 @@
 """PAC-S and RefPAC-S in the suite, on a small checkpoint; the published example's arithmetic."""
 
-import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,19 +11,17 @@ from safetensors.torch import save_file
 
 from benchmark.core.errors import UserError
 from benchmark.models.pac_clip import load_pac_clip
-from downstream.batching import DecodedOnAccess
-from downstream.evaluation.evaluation_sets import ImageFile, Item
 from downstream.metrics.clipscore import PACSCORE_WEIGHT, ClipScorer, PacScore
 from downstream.metrics.metric import Corpus
 from downstream.metrics.suite import score_captions, score_domains
 from tests.filters.checkpoints import open_clip_model
-from tests.pixel_workers import decode_in_processes
+from tests.pixel_workers import InMemory, decode_in_processes
 
 CPU = torch.device("cpu")
 CANDIDATES = {number: f"a photo of thing number {number}" for number in range(40)}
 REFERENCES = {number: ["a red ball", f"thing number {number}"][: 1 + number % 2] for number in CANDIDATES}
 IMAGES = {
-    number: Image.fromarray(np.random.default_rng(number).integers(0, 256, (20, 30, 3), np.uint8))
+    number: InMemory(Image.fromarray(np.random.default_rng(number).integers(0, 256, (20, 30, 3), np.uint8)))
     for number in CANDIDATES
 }
 
@@ -44,7 +41,8 @@ def test_the_means_are_of_one_pair_at_a_time(pac_s):
     clip = load_pac_clip(pac_s.model, pac_s.pretrained, pac_s.checkpoint, CPU)
     scorer = ClipScorer(clip, PACSCORE_WEIGHT)
     pairs = [
-        scorer.score(clip.embed_images([IMAGES[i]]), [CANDIDATES[i]], [REFERENCES[i]]) for i in CANDIDATES
+        scorer.score(clip.embed_images([IMAGES[i].image]), [CANDIDATES[i]], [REFERENCES[i]])
+        for i in CANDIDATES
     ]
     plain, referenced = (np.array([pair[side][0] for pair in pairs]) for side in (0, 1))
     assert plain.max() > 0.1
@@ -58,18 +56,12 @@ def test_the_means_are_of_one_pair_at_a_time(pac_s):
         assert "none" not in pac.version
 
 
-def test_stored_images_are_decoded_in_processes(
-    pac_s: PacScore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    items = {}
-    for number, image in IMAGES.items():
-        image.save(tmp_path / f"{number}.png")
-        items[number] = Item(number, ImageFile(tmp_path / f"{number}.png"), [])
+def test_stored_images_are_decoded_in_processes(pac_s: PacScore, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = Corpus(CANDIDATES, REFERENCES)
     expected = pac_s.scores(corpus, IMAGES, CPU)
     decoded = decode_in_processes(monkeypatch)
-    assert pac_s.scores(corpus, DecodedOnAccess(items), CPU) == expected
-    assert decoded == list(items.values())
+    assert pac_s.scores(corpus, IMAGES, CPU) == expected
+    assert decoded == list(IMAGES.values())
 
 
 @pytest.mark.parametrize("checkpoint", [None, "/nowhere/clip_ViT-B-32.pth"])
@@ -91,28 +83,3 @@ def test_weights_of_another_model_are_the_users_mistake(pac_s, tmp_path: Path):
     other = replace(pac_s, checkpoint=str(tmp_path / "other.safetensors"))
     with pytest.raises(UserError, match="does not fit"):
         score_captions(CANDIDATES, REFERENCES, [other], IMAGES)
-
-
-@dataclass
-class Cosines:
-    """Features with the given cosine between an image and its candidate, and a candidate and its reference."""
-
-    reference: float
-
-    def embed_texts(self, texts):
-        angle = {"candidate": 0.0, "reference": np.arccos(self.reference), "opposite": np.pi}
-        angles = np.array([angle[text.removeprefix("A photo depicts ")] for text in texts])
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
-
-
-@pytest.mark.parametrize("kind", ["good", "bad"])
-def test_the_published_means_fit_together(shared_data, kind):
-    """Without the weights: the cosines that the published pair of scores implies are cosines, and give it back."""
-    expected = json.loads((shared_data / "pacscore_example" / "expected.json").read_text())[kind]
-    score, referenced = expected["PAC-S"], expected["RefPAC-S"]
-    reference = referenced * score / (2 * score - referenced)
-    assert 0.5 < reference < 1
-    scorer = ClipScorer(Cosines(reference), PACSCORE_WEIGHT)
-    image = np.array([[score / 2, (1 - (score / 2) ** 2) ** 0.5]])
-    found = scorer.score(image, ["candidate"], [["opposite", "reference"]])
-    assert [f"{value[0]:.4f}" for value in found] == [f"{score:.4f}", f"{referenced:.4f}"]

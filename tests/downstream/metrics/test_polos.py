@@ -14,13 +14,10 @@ import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from downstream.batching import DecodedOnAccess
-from downstream.evaluation.evaluation_sets import ImageFile, Item
 from downstream.metrics import polos, polos_estimator
 from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.polos import Polos
-from downstream.metrics.polos_estimator import combine
-from tests.pixel_workers import decode_in_processes
+from tests.pixel_workers import InMemory
 
 CPU = torch.device("cpu")
 CLIP_WIDTH, HIDDEN, LAYERS = 8, 16, 3
@@ -99,9 +96,10 @@ def checkpoint(
 
 
 @pytest.fixture
-def images() -> dict[int, Image.Image]:
+def images() -> dict[int, InMemory]:
     rng = np.random.default_rng(0)
-    return {i: Image.fromarray(rng.integers(0, 256, (40, 50 + i, 3), np.uint8)) for i in CORPUS.candidates}
+    pixels = {i: rng.integers(0, 256, (40, 50 + i, 3), np.uint8) for i in CORPUS.candidates}
+    return {i: InMemory(Image.fromarray(of_image)) for i, of_image in pixels.items()}
 
 
 @torch.no_grad()
@@ -167,7 +165,7 @@ def test_batches_score_as_one_caption_at_a_time(checkpoint, tiny_roberta, state,
     scores = metric.scores(CORPUS, images, CPU)
     expected = {
         image: plain_polos(
-            state, tiny_roberta, images[image], CORPUS.candidates[image], CORPUS.references[image]
+            state, tiny_roberta, images[image].image, CORPUS.candidates[image], CORPUS.references[image]
         )
         for image in CORPUS.candidates
     }
@@ -178,35 +176,16 @@ def test_batches_score_as_one_caption_at_a_time(checkpoint, tiny_roberta, state,
     assert metric.scores(CORPUS, images, CPU) == pytest.approx(scores, abs=1e-5)
 
 
-def test_stored_images_are_decoded_in_processes(checkpoint, tiny_roberta, images, tmp_path, monkeypatch):
-    items = {}
-    for number, image in images.items():
-        image.save(tmp_path / f"{number}.png")
-        items[number] = Item(number, ImageFile(tmp_path / f"{number}.png"), [])
-    metric = Polos(str(checkpoint), str(tiny_roberta))
-    expected = metric.scores(CORPUS, images, CPU)
-    decoded = decode_in_processes(monkeypatch)
-    assert metric.scores(CORPUS, DecodedOnAccess(items), CPU) == expected
-    assert decoded == [items[image] for image in CORPUS.candidates]
-
-
-def test_features_in_the_published_order():
-    one = torch.ones(1, 1)
-    row = combine((2 * one, 5 * one), (3 * one, 7 * one, 11 * one))[0].tolist()
-    #  reference, candidate, |c-r|, c*r, image, candidate, |i-c|, i*c, |r-c|, r*c
-    assert row == [5, 2, 3, 10, 3, 7, 4, 21, 4, 77]
-
-
-def test_without_weights_the_reason_says_where_they_are():
-    with pytest.raises(
-        UnavailableError, match=r"unzip https://.*reprod\.zip and set models\.polos\.checkpoint"
-    ):
-        Polos(None).scores(CORPUS, {}, CPU)
-
-
-def test_weights_that_are_not_there_are_a_reason(tmp_path, tiny_roberta):
-    with pytest.raises(UnavailableError, match="gone is not there"):
-        Polos(str(tmp_path / "gone"), str(tiny_roberta)).scores(CORPUS, {}, CPU)
+@pytest.mark.parametrize(
+    ("folder", "reason"),
+    [
+        (None, r"unzip https://.*reprod\.zip and set models\.polos\.checkpoint"),
+        ("/gone", "/gone is not there"),
+    ],
+)
+def test_without_weights_the_reason_says_where_they_are(tiny_roberta, folder, reason):
+    with pytest.raises(UnavailableError, match=reason):
+        Polos(folder, str(tiny_roberta)).scores(CORPUS, {}, CPU)
 
 
 @pytest.mark.parametrize(

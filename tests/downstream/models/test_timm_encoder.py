@@ -10,7 +10,7 @@ from timm.models import save_for_hf
 
 from downstream.models.captioner import Captioner
 from downstream.models.networks import CaptionCollate, CaptionLoss
-from downstream.models.timm_encoder import is_timm, load_encoder, positions
+from downstream.models.timm_encoder import load_encoder, positions
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import CAPTIONS, SIZE, Checkpoints, MemorySubset, Recorder, draw
 
@@ -80,20 +80,6 @@ def test_build_train_save_and_load_agree(
     assert all(a == b and torch.equal(one, other) for (a, one), (b, other) in pairs)
 
 
-def test_bf16_gives_nearly_the_same_loss(
-    folder: tuple[Path, Any, str], checkpoints: Checkpoints, eight_pairs: MemorySubset
-) -> None:
-    captioner = make(folder[0], checkpoints.gpt2)
-    captioner.build(CPU)
-    captioner.model.eval()
-    inputs = CaptionCollate(captioner.processor, captioner.tokenizer, 16)([eight_pairs[0], eight_pairs[1]])
-    loss = CaptionLoss(captioner.model)
-    with torch.inference_mode():
-        exact = loss(inputs)[0].item()
-        with torch.autocast("cpu", torch.bfloat16):  # as a GPU trains
-            assert loss(inputs)[0].item() == pytest.approx(exact, rel=0.01)
-
-
 def test_positions_by_hand() -> None:
     channels_last = torch.arange(12.0).reshape(1, 2, 2, 3)
     expected = [[[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]]
@@ -101,16 +87,3 @@ def test_positions_by_hand() -> None:
     assert positions(channels_last.movedim(3, 1), 3).tolist() == expected
     assert positions(channels_last.reshape(1, 4, 3), 3).tolist() == expected
     assert positions(torch.ones(2, 3), 3).shape == (2, 1, 3)
-
-
-def test_an_encoder_of_transformers_is_loaded_as_before(checkpoints: Checkpoints) -> None:
-    from transformers import SwinModel
-
-    encoder = load_encoder(checkpoints.swin)
-    assert not is_timm(encoder.config)
-    assert type(encoder) is SwinModel
-    pixels = torch.rand(1, 3, SIZE, SIZE)
-    plain = SwinModel.from_pretrained(checkpoints.swin).eval()
-    with torch.inference_mode():
-        states = [model(pixels).last_hidden_state for model in (encoder.eval(), plain)]
-    assert torch.equal(*states)

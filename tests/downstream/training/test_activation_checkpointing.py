@@ -11,7 +11,6 @@ from torch import nn
 
 from downstream.models.networks import CaptionCollate, CaptionLoss
 from downstream.training.stepper import Stepper, checkpoint_activations
-from downstream.training.trainer import TrainConfig, recipe_key
 from downstream.training.training_data import TrainingBatch
 from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder
 from tests.downstream.training.test_micro_batches import CPU, WHOLE, made, stepper_of
@@ -27,8 +26,7 @@ def trained(
     return list(network.state_dict().values()), tracker.losses()
 
 
-@pytest.mark.parametrize("micro_batch", [None, 3])
-@pytest.mark.parametrize("name", ["captioner", "uncached", "unlocked"])
+@pytest.mark.parametrize(("name", "micro_batch"), [("captioner", None), ("uncached", 3), ("unlocked", 3)])
 def test_weights_and_losses_are_the_same(
     name: str,
     micro_batch: int | None,
@@ -114,10 +112,3 @@ def test_a_line_says_which_model_cannot(tmp_path: Path, caplog: pytest.LogCaptur
         "toy: training.checkpointing changes nothing for Guess, which cannot recompute activations; "
         "training.micro_batch saves memory too"
     ]
-
-
-def test_keys_of_earlier_trainings_stay() -> None:
-    settings = {"batch_size": 8, "checkpointing": False}
-    assert recipe_key(settings, 1) == {"batch_size": 8}
-    assert recipe_key(settings | {"checkpointing": True}, 1)["checkpointing"] is True
-    assert TrainConfig(8, 8, 1e-3).checkpointing is False

@@ -81,22 +81,6 @@ def assert_same(some: dict[str, torch.Tensor], others: dict[str, torch.Tensor]) 
     assert (one - other).norm() < 2e-5 * other.norm()
 
 
-@pytest.mark.parametrize("locked", [True, False])
-def test_gradients_are_those_of_the_whole_batch(locked: bool, without_dropout: Checkpoints) -> None:
-    tiny = without_dropout
-    encoder = DualEncoder(tiny.vit, tiny.bert, WHOLE, locked, False, 16, 5, UNLOCKED)
-    encoder.build(CPU)
-    subset = MemorySubset(CAPTIONS)
-    inputs = encoder.collate([subset[index] for index in range(7)])
-    model = encoder.model.train()
-    stepper = stepper_of(model)
-    expected = stepper._whole_batch(0, inputs)
-    of_whole = gradients_of(model)
-    model.zero_grad()
-    assert torch.allclose(stepper._in_parts(0, batch_parts(inputs, 2)), expected)
-    assert_same(gradients_of(model), of_whole)
-
-
 def stepper_of(model: nn.Module, micro_batch: int | None = 3) -> Stepper:
     optimizer = make_optimizer(model, "adamw", 1e-3, 0.0)
     return Stepper(Accelerator(cpu=True), model, optimizer, 1.0, 0, "fp32", micro_batch)

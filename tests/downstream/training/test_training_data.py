@@ -80,16 +80,6 @@ def test_a_batch_without_a_readable_sample_is_empty() -> None:
     ] * 2
 
 
-def test_workers_change_nothing() -> None:
-    subset = MemorySubset(CAPTIONS, broken={2: "image_unreadable"})
-    alone, read_ahead = batches(subset, 21, 4), batches(subset, 21, 4, workers=2)
-    for one, other in zip(alone, read_ahead, strict=True):
-        assert one.size == other.size
-        if one.size:
-            assert one.inputs["captions"].tolist() == other.inputs["captions"].tolist()
-        assert one.skipped == other.skipped
-
-
 def test_ranks_share_a_batch_without_overlap() -> None:
     subset = MemorySubset(CAPTIONS)
     whole = batches(subset, 21, 5)

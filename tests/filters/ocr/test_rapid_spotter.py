@@ -148,6 +148,13 @@ def test_other_modes_once_decoded(spotter, mode, kind) -> None:
         assert text_of(lines) == ["OPEN"]
 
 
+def test_an_animation_is_read_by_its_first_frame(spotter) -> None:
+    frames = [lettered("RGB"), Image.new("RGB", (160, 64))]
+    image = decode_image(encoded(frames[0], "GIF", save_all=True, append_images=frames[1:]))
+    areas = spotter.detect([image])
+    assert text_of(spotter.read([image], areas)[0]) == ["OPEN"]
+
+
 @pytest.mark.parametrize("size", [(1, 1), (1, 2000), (2000, 1), (3, 40), (31, 33), (5000, 40), (40_000, 900)])
 def test_odd_sizes(spotter, size) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (size[1], size[0], 3), np.uint8)

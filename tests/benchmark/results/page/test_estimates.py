@@ -26,13 +26,9 @@ def test_three_seeds_have_the_interval_of_their_mean() -> None:
     assert (found.text, found.note) == ("20.0", "-4.8 to 44.8")  # 4.303 standard errors of 10 / sqrt(3)
 
 
-def test_two_seeds_have_no_interval() -> None:
-    entries = group([run("clip", 0.1), run("clip", 0.3, seed=1)])
-    assert value_of(entries[0], headlines(entries)[0]) == Value(20.0, None, None, "20.0", "")
-
-
-def test_a_metric_without_interval_is_a_number_alone() -> None:
-    entries = group([captioned("clip", 0.2)])
+@pytest.mark.parametrize("runs", [[run("clip", 0.1), run("clip", 0.3, seed=1)], [captioned("clip", 0.2)]])
+def test_two_seeds_or_no_interval_over_images_are_a_number_alone(runs: list[Result]) -> None:
+    entries = group(runs)
     assert value_of(entries[0], headlines(entries)[0]) == Value(20.0, None, None, "20.0", "")
 
 

@@ -21,14 +21,11 @@ def test_names_and_columns_choose_alike() -> None:
     for name in ("CIDEr", "cider", "C", "c"):
         assert choose_metrics([name], [MADE], []) == {"CIDEr"}
     assert choose_metrics(["T2I R@1", "S"], [MADE], []) == {"text_to_image_R@1", "SPICE"}
+    evaluation = Evaluation("e", "e", {}, {"coco": [metric("Polos", 0.5)]}, {})
+    assert choose_metrics(["polos"], [MADE], [evaluation]) == {"Polos"}
     assert [SHORT[name] for name in ("RefPAC-S", "Unique-4", "linear_probe")] == ["RefPAC", "U-4", "probe"]
     names = [text.casefold() for pair in SHORT.items() for text in pair]
     assert len(set(names)) == len({*SHORT, *SHORT.values()})  # no two columns differ in case alone
-
-
-def test_metrics_of_evaluations_can_be_chosen() -> None:
-    evaluation = Evaluation("e", "e", {}, {"coco": [metric("Polos", 0.5)]}, {})
-    assert choose_metrics(["polos"], [MADE], [evaluation]) == {"Polos"}
 
 
 def test_an_unknown_name_lists_what_the_results_hold() -> None:

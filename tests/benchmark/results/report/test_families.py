@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
@@ -51,10 +49,3 @@ def test_a_filter_without_a_family_can_be_made() -> None:
     cfg = configured("filter=random", "~filter.family")
     assert isinstance(make_filter(cfg), Random)
     assert filter_family(cfg) == ""
-
-
-def test_a_missing_setting_is_named_as_it_is_typed(tmp_path: Path) -> None:
-    from omegaconf.errors import MissingMandatoryValue
-
-    with pytest.raises(MissingMandatoryValue, match=r"filter\.path"):
-        make_filter(configured("filter=uid_list"))

@@ -71,15 +71,6 @@ def test_a_finished_step_with_other_inputs_is_refused(tmp_path):
         steps.refuse_other("a", {"n": 2}, "other captions")
 
 
-@pytest.mark.slow
-def test_a_change_reruns_the_steps_that_depend_on_it(tmp_path):
-    work = Work()
-    for n in (1, 1, 2):
-        first = run_step(tmp_path, "a", {"n": n}, Work())
-        run_step(tmp_path, "b", {"first": first}, work)
-    assert work.calls == 2
-
-
 def test_a_step_with_a_broken_manifest_runs_again(tmp_path):
     work = Work()
     run_step(tmp_path, "a", {"n": 1}, work)

@@ -1,26 +1,17 @@
 """``task=profile`` as a user meets it, and on a demo whose text is known."""
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmark.core.records import read_records
-from benchmark.demo.build import build_pool
-from benchmark.demo.settings import DemoConfig
 from benchmark.demo.shards import encode_jpeg
 from benchmark.demo.text_rendering import render_text
-from benchmark.demo.worlds import read_world
-from benchmark.engine.local import LocalEngine
-from benchmark.pool.pool import Pool
-from benchmark.studies.profile.pool_sample import PoolSample
-from benchmark.studies.profile.profiling import Tools, profile_pool
 from benchmark.studies.web_likeness.caption_profile import CaptionProfile
 from tests.command_line import Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
-from tests.filters.ocr.spotters import PlantedText
 from tests.pools import Row, rows, write_metadata, write_pool
 
 
@@ -97,37 +88,3 @@ def test_the_demo_is_profiled_by_the_task(run: Run, small_demo: list[str], tmp_p
     # Measured with 3,000 images. Planted in images with text: exact .30, fuzzy .56; the engine misses words.
     assert means["cotr_text"]["low"] - 0.02 < 0.22 < means["cotr_text"]["high"] + 0.02
     assert means["fuzzy_text"]["low"] - 0.02 < 0.475 < means["fuzzy_text"]["high"] + 0.02
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pool, list[str]]:
-    """A pool of the demo's world, and the text in each of its images."""
-    pairs = read_world(800, 0.5, cut=False)
-    root = tmp_path_factory.mktemp("demo") / "pool"
-    build_pool(root, DemoConfig(800, 200, 128, 95, 0, 0.5, None, {}), pairs, 1)
-    return Pool("demo", str(root)), [words.partition("\n")[2] for words in pairs["words"].to_pylist()]
-
-
-@pytest.mark.slow
-def test_the_interval_of_a_sample_covers_the_pool(demo: tuple[Pool, list[str]], tmp_path: Path) -> None:
-    """What stands in each image is known here, so that intervals answer for sampling alone, not for OCR."""
-    pool, texts = demo
-    planted = {}
-    needs = frozenset({"image"})
-    images = (
-        image for s in pool.shards(needs) for b in pool.batches(s, needs, 99, Counter()) for image in b.images
-    )
-    for text, image in zip(texts, images, strict=True):
-        planted[PlantedText.name(image)] = [([4, 4, 90, 4, 90, 40, 4, 40], text)] if text else []
-    truth = sum(map(bool, texts)) / len(texts)
-    assert 0.5 < truth < 0.6  # 54.6% by design
-    clip = {"model": open_clip_model(tmp_path / "clip"), "pretrained": None}
-    tools = Tools(PlantedText(planted), {}, clip)
-    found = profile_pool(
-        PoolSample(pool, 150, seed=0), tools, LocalEngine("cpu", 1), clusters=5, seed=0
-    ).overall
-    assert (found.images, found.text.count) == (150, 150)
-    assert found.text.low is not None
-    assert found.text.high is not None
-    assert found.text.low <= truth <= found.text.high
-    assert found.text.low != found.text.high

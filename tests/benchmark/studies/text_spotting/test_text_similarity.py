@@ -1,16 +1,13 @@
 """Similarities, bins and tables by hand, with encoders whose answers are known."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from benchmark.core.records import read_records, write_record
 from benchmark.studies.text_spotting.evaluation import (
     Model,
     TextSpottingEvaluation,
@@ -137,16 +134,6 @@ def test_a_vocabulary_without_renderable_text_is_refused() -> None:
     model = Model(Constant(), {"model": "constant", "pretrained": None}, "k")
     with pytest.raises(UserError, match="none of 1 n-grams of here can be rendered"):
         evaluate(model, count_ngrams(["日本"], "here"), sample=None, seed=0)
-
-
-def test_an_evaluation_is_read_back_as_it_was(tmp_path: Path) -> None:
-    made = judged()
-    path = write_record(tmp_path, made)
-    assert path.parent == tmp_path / "text_spotting"
-    assert path.name.startswith("reader-1gram-")
-    assert json.loads(path.read_text())["overall"]["mean"] == 1
-    assert read_records(tmp_path, TextSpottingEvaluation) == [made]
-    assert read_records(tmp_path / "absent", TextSpottingEvaluation) == []
 
 
 def test_tables_show_the_newest_of_each_model() -> None:

@@ -10,10 +10,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.errors import UserError
+from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.studies.text_spotting.vocabulary import LONGEST, captions, count_ngrams, ngrams_of, read_texts
+from benchmark.studies.text_spotting.vocabulary import (
+    LONGEST,
+    captions,
+    count_ngrams,
+    image_texts,
+    ngrams_of,
+    read_texts,
+)
+from tests.filters.ocr.spotters import PlantedText
 from tests.pools import rows, write_pool
 
+IMAGE = frozenset({"image"})
+CORNER, FOOT = [0, 0, 9, 0, 9, 9, 0, 9], [0, 20, 9, 20, 9, 29, 0, 29]
 TEXTS = ["a red ball a", "red  ball\ton a\nball", "", "Ball"]
 
 
@@ -108,3 +119,20 @@ def test_a_parquet_of_numbers_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": [1, 2]}), path)
     with pytest.raises(UserError, match="column 'text' must hold texts; it holds int64"):
         list(read_texts(path))
+
+
+def test_lines_of_an_image_are_one_text(tmp_path: Path) -> None:
+    pool = Pool("p", str(write_pool(tmp_path, [rows(2), rows(1, start=2)])))
+    images = [
+        image
+        for shard in pool.shards(IMAGE)
+        for b in pool.batches(shard, IMAGE, 9, Counter())
+        for image in b.images
+    ]
+    lines = [[(CORNER, "KEEP calm"), (FOOT, "SALE")], [], [(FOOT, "calm SALE")]]
+    spotter = PlantedText(dict(zip(map(PlantedText.name, images), lines, strict=True)))
+    engine = LocalEngine("cpu", 1)
+    assert list(image_texts(pool, spotter, engine)) == ["KEEP calm SALE", "", "calm SALE"]
+    found = count_ngrams(image_texts(pool, spotter, engine), "ocr", n=2)
+    assert dict(zip(found.ngrams, found.counts.tolist(), strict=True)) == {"calm SALE": 2, "KEEP calm": 1}
+    assert spotter.detected == 3  # the pool is read once

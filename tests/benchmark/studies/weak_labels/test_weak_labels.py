@@ -163,18 +163,6 @@ def topics_of(folder: Path) -> list[dict[str, Any]]:
     return topics
 
 
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_labels(
-    pool: Pool, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    labels = []
-    for name in ("one", "two"):
-        monkeypatch.setenv("XDG_CACHE_HOME", str(cache / name))
-        folder = label_pool(pool, config(), LocalEngine("cpu", 1))
-        labels.append(pq.read_table(folder / "labels")["topics"].to_pylist())
-    assert labels[0] == labels[1]
-
-
 def test_an_interrupted_run_leaves_no_labels(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmark.studies.weak_labels import labels
 

@@ -5,7 +5,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from benchmark.core.progress import configure_logging
-from benchmark.core.redaction import redact
+from benchmark.core.sanitize import redact
 from benchmark.run.config import recorded
 
 

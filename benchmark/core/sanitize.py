@@ -1,12 +1,17 @@
-"""Credentials in URLs, which are never printed or recorded."""
+"""Text as it may be shown or recorded: without credentials in URLs, and without characters that terminals obey."""
 
 import re
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 _USER = re.compile(r"(?<=://)[^/\s'\"]*@")
 # All queries but the name of a view on W&B, without which its URL would lead elsewhere.
 _QUERY = re.compile(r"(\b[a-zA-Z][\w+.-]*://[^\s?'\"]*)\?(?!nw=\w+(?:\s|$))[^\s'\"]+")
+
+# C0 and C1 controls, marks of writing direction, separators of lines and paragraphs, and halves of characters, which
+# no encoding has.
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def redact(text: str) -> str:
@@ -21,3 +26,13 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, list | tuple):
         return [map_texts(of, change) for of in value]
     return change(value) if isinstance(value, str) else value
+
+
+def visible(text: str) -> str:
+    """Return a text with its control and direction characters as escapes, ``\\x1b`` for one."""
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def visible_html(text: str) -> str:
+    """Return a text as HTML that shows all of it, quotation marks included: ``visible`` and without tags."""
+    return escape(visible(text))
