@@ -18,8 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look, provide
-from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files
-from benchmark.models.hub_files import without_damaged
+from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files, without_damaged
 
 if TYPE_CHECKING:
     import torch
