@@ -15,7 +15,7 @@ from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
 from benchmark.core.paths import atomic_folder, cache_dir, cache_folder, write_cached
-from benchmark.core.uids import write_subset
+from benchmark.core.uids import read_subset, write_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.models import hub
 from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
@@ -76,7 +76,7 @@ def array(pool: Pool) -> Any:
 
 
 def survivors(pool: Pool) -> Any:
-    return save_survivors(pool, numbered_uids(100)).uids().tolist()
+    return read_subset(save_survivors(pool, numbered_uids(100)).path).tolist()
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
