@@ -20,7 +20,7 @@ from benchmark.core.mapped_files import save_array
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.temporaries import _remove_orphans
-from benchmark.models import hub_files
+from benchmark.models import hub
 from benchmark.pool import reshard
 from benchmark.run import export
 from benchmark.selection.selection import Selection
@@ -164,11 +164,11 @@ def test_two_processes_find_one_download_damaged(
             link.unlink()
         return "1" * 40
 
-    monkeypatch.setattr(hub_files, "_hash", hash_slowly)
-    assert hub_files.without_damaged([link]) == []
+    monkeypatch.setattr(hub, "_hash", hash_slowly)
+    assert hub.without_damaged([link]) == []
     assert link.is_file() == fetched_again
     if not fetched_again:
-        assert hub_files.without_damaged([link]) == []
+        assert hub.without_damaged([link]) == []
 
 
 def at_once(
