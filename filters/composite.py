@@ -16,7 +16,7 @@ from benchmark.core.ranks import (
     PoolScores,
     ScoreCounts,
     every_pair,
-    rank_share,
+    rank_fraction,
     sort_scores,
 )
 from benchmark.core.ties import HighestHashes, LastTie
@@ -37,25 +37,25 @@ class OverPool(Composite):
 
 
 @dataclass(frozen=True)
-class Share:
-    """A share of pairs, from 0 to 1."""
+class Fraction:
+    """A fraction of the pairs, from 0 to 1."""
 
-    share: float
+    value: float
 
 
-def _share_or_minimum(name: str, value: float | str) -> Share | float:
-    """Return the value of ``filter.keep.<name>``: a percentage as a `Share`, or a number as the minimum."""
+def _fraction_or_minimum(name: str, value: float | str) -> Fraction | float:
+    """Return the value of ``filter.keep.<name>``: a percentage as a `Fraction`, or a number as the minimum."""
     try:
         if not isinstance(value, str):
             return float(value)
-        share = float(value.removesuffix("%")) / 100
-        if value.endswith("%") and 0 < share <= 1:
-            return Share(share)
+        fraction = float(value.removesuffix("%")) / 100
+        if value.endswith("%") and 0 < fraction <= 1:
+            return Fraction(fraction)
     except (TypeError, ValueError):
         pass
     raise UserError(
-        f"filter.keep.{name}={value} must be the lowest score to keep, such as 0.3, or a share of the pairs, such as"
-        " 30%"
+        f"filter.keep.{name}={value} must be the lowest score to keep, such as 0.3, or a fraction of the"
+        " pairs, such as 30%"
     )
 
 
@@ -102,10 +102,10 @@ class Cascade(OverPool):
 
     Args:
         filters: the filters by their names, in order.
-        keep: what a filter keeps, by its name: pairs with at least that score, or a share of the pairs that reach it
-            and have a score, such as ``30%``: the highest, exactly that share of their number. A filter that is not
+        keep: what a filter keeps, by its name: pairs with at least that score, or a fraction of the pairs that reach
+            it and have a score, such as ``30%``: the highest, exactly that fraction of them. A filter that is not
             named, or with None, keeps all pairs with a score.
-        seed: random seed of the order of equal scores at the end of a share, see `highest`.
+        seed: random seed of the order of equal scores at the end of a fraction, see `highest`.
     """
 
     def __init__(
@@ -123,13 +123,13 @@ class Cascade(OverPool):
                     f"filter.keep.{name} must name a filter before the last, which ranks what is left;"
                     f" {did_you_mean(name, earlier)}"
                 )
-        self.keep = {name: _share_or_minimum(name, value) for name, value in given.items()}
-        # Without a share no tie is broken: scores are the same for all seeds.
-        self.seed = seed if any(isinstance(value, Share) for value in self.keep.values()) else None
+        self.keep = {name: _fraction_or_minimum(name, value) for name, value in given.items()}
+        # Without a fraction no tie is broken: scores are the same for all seeds.
+        self.seed = seed if any(isinstance(value, Fraction) for value in self.keep.values()) else None
 
     @property
     def corpus_dependent(self) -> bool:
-        """Whether a part depends on the rest of the pool, or a share is one of it."""
+        """Whether a part depends on the rest of the pool, or it keeps a fraction."""
         return self.seed is not None or super().corpus_dependent
 
     def survivors(self, pool: PoolScores) -> Keep:
@@ -139,12 +139,12 @@ class Cascade(OverPool):
             cuts.append(self._cut(pool, number, self.keep.get(name), partial(_keep, tuple(cuts))))
         return partial(_keep, cuts)
 
-    def _cut(self, pool: PoolScores, number: int, keep: Share | float | None, left: Keep) -> Cut:
+    def _cut(self, pool: PoolScores, number: int, keep: Fraction | float | None, left: Keep) -> Cut:
         """Return which of the pairs `left` by the filters before it a filter keeps."""
-        if not isinstance(keep, Share):
+        if not isinstance(keep, Fraction):
             return Cut(-np.inf if keep is None else keep)
         counts = ScoreCounts(partial(pool.column, number, left), pool.dtypes[number])
-        count = round(keep.share * counts.scored)
+        count = round(keep.value * counts.scored)
         if not count:
             return Cut(np.nan)
         threshold = counts.kth_highest(count)
@@ -174,7 +174,7 @@ class Ranked(OverPool):
 
     @abstractmethod
     def combine_ranks(self, ranks: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-        """Return scores of shape (n,) from the ranks by each filter, (n,), see `rank_share`."""
+        """Return scores of shape (n,) from the ranks by each filter, (n,), see `rank_fraction`."""
 
     def over(self, pool: PoolScores) -> Combine:
         """Return the function that combines the ranks of scores in the pool."""
@@ -182,7 +182,7 @@ class Ranked(OverPool):
             sort_scores(partial(pool.column, number, every_pair), dtype, pool.folder)
             for number, dtype in enumerate(pool.dtypes)
         ]
-        return lambda scores, uids: self.combine_ranks(list(map(rank_share, scores, ordered)))
+        return lambda scores, uids: self.combine_ranks(list(map(rank_fraction, scores, ordered)))
 
 
 class Intersect(Ranked):

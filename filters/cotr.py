@@ -1,12 +1,13 @@
 """Co-embedded text rate (Lin et al. 2023, Algorithm 1): the fraction of a caption's words written in its image."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.ranges import checked
 from filters.base import Filter, Scores
 from filters.ocr.features import TextRecognition, TextSpotter, legible_lines
 
@@ -46,6 +47,7 @@ def fuzzy_rate(caption: str, read: Sequence[str]) -> float:
 MATCHES = {"exact": co_embedded_rate, "fuzzy": fuzzy_rate}
 
 
+@checked
 class Cotr(Filter):
     """Minus the co-embedded text rate: captions that only repeat the text in their image rank last.
 
@@ -56,9 +58,7 @@ class Cotr(Filter):
 
     needs = frozenset({"text"})
 
-    def __init__(self, ocr: TextSpotter, match: str = "exact") -> None:
-        if match not in MATCHES:
-            raise UserError(f"filter.match={match} is unknown; {did_you_mean(match, MATCHES)}")
+    def __init__(self, ocr: TextSpotter, match: Literal["exact", "fuzzy"] = "exact") -> None:
         self.match = match
         self.ocr = ocr
         self.features = (TextRecognition(ocr),)

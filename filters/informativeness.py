@@ -24,7 +24,7 @@ COUNTERS = 1 << 25
 class Informativeness(CorpusFilter):
     """Equation 2: minus half the sum of the logarithms of the probabilities of a caption's unigrams and bigrams.
 
-    A probability is the n-gram's share of all unigrams, or of all bigrams, of the pool's captions (equation 1).
+    A probability is the n-gram's fraction of all unigrams, or of all bigrams, of the pool's captions (equation 1).
     Logarithms are natural: in figure 2 a single frequent noun scores 1.85. A caption without n-grams scores 0.
 
     Args:

@@ -67,7 +67,7 @@ class NormSim(Targeted):
             raise UserError("filter.norm=inf needs filter.target=FILE: every image is most similar to itself")
         self._target: torch.Tensor | None = None
         self._moment: npt.NDArray[np.float64] | None = None
-        self._shares: ByUid | None = None
+        self._fractions: ByUid | None = None
 
     def setup(self, device: Device) -> None:
         """Read the target. Raises `UserError` when it cannot be used."""
@@ -85,21 +85,21 @@ class NormSim(Targeted):
         """Compute for every sample the fraction of the pool that is removed before it."""
         from filters.embeddings.removal import Removal, exact_outer_sum
 
-        def fill(shares: npt.NDArray[np.float64]) -> None:
-            if not len(shares):
+        def fill(fractions: npt.NDArray[np.float64]) -> None:
+            if not len(fractions):
                 return
             total = corpus_outer_sum(corpus, "image", exact_outer_sum)
             removal = Removal(corpus.embeddings("image"), total, self.steps, corpus.scratch)
             (removed,) = corpus.map("removal", removal, 1)
-            np.copyto(shares, removed.values)
+            np.copyto(fractions, removed.values)
 
         # float32 cannot distinguish 2^24 fractions.
-        self._shares = corpus.by_uid("shares", np.float64, fill)
+        self._fractions = corpus.by_uid("fractions", np.float64, fill)
 
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,)."""
-        if self._shares is not None:
-            return self._shares(batch.uids)
+        if self._fractions is not None:
+            return self._fractions(batch.uids)
         images = batch.features["image"]
         if self._target is not None:
             check_width(self._target.shape[1], images)

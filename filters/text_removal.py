@@ -1,7 +1,7 @@
 """CLIP scores of images after their text is painted over: T-MARS, RSA and RSC."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import cv2
 import numpy as np
@@ -10,7 +10,7 @@ from PIL import Image
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
-from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.ranges import checked
 from benchmark.core.uids import UidArray
 from filters.base import Composite, Filter, Scores
 from filters.clip import Clip, ClipFeatures, ClipReader, cosines
@@ -22,7 +22,8 @@ Polygon = Sequence[float]  # x0, y0, x1, y1, ... in pixels
 # CLIP sees 224 to 336 pixels: larger images are shrunk first, which makes painting many times faster.
 MAX_SIDE = 512
 RADIUS = 3  # pixels, the neighbourhood of inpainting (Telea 2004)
-AREAS = ("detected", "all", "co")
+Area = Literal["detected", "all", "co"]
+Fill = Literal["surround", "inpaint"]
 CONTROL_IMAGES = 1000  # number of images that the control takes text areas from
 Areas = list[list[Polygon]]  # per sample, the polygons to paint over
 
@@ -58,13 +59,13 @@ def inpaint(pixels: Pixels, outlines: Sequence[npt.NDArray[np.int32]]) -> Pixels
     return np.asarray(cv2.inpaint(pixels, mask, RADIUS, cv2.INPAINT_TELEA), np.uint8)
 
 
-FILLS: dict[str, Callable[[Pixels, Sequence[npt.NDArray[np.int32]]], Pixels]] = {
+FILLS: dict[Fill, Callable[[Pixels, Sequence[npt.NDArray[np.int32]]], Pixels]] = {
     "surround": surround,
     "inpaint": inpaint,
 }
 
 
-def remove_areas(image: Image.Image, polygons: Sequence[Polygon], fill: str) -> Image.Image:
+def remove_areas(image: Image.Image, polygons: Sequence[Polygon], fill: Fill) -> Image.Image:
     """Return `image`, shrunk to a longer side of at most `MAX_SIDE`, with the polygons painted over.
 
     Args:
@@ -80,6 +81,7 @@ def remove_areas(image: Image.Image, polygons: Sequence[Polygon], fill: str) -> 
     return Image.fromarray(FILLS[fill](np.array(image), outlines))
 
 
+@checked
 class TextRemovedClip(Filter):
     """Cosine of caption and image after text is painted over; samples without such text keep their cosine.
 
@@ -100,13 +102,10 @@ class TextRemovedClip(Filter):
         model: str,
         pretrained: str | None,
         ocr: TextSpotter,
-        area: str = "detected",
-        fill: str = "surround",
+        area: Area = "detected",
+        fill: Fill = "surround",
         precision: str = "fp32",
     ) -> None:
-        for name, value, known in (("area", area, AREAS), ("fill", fill, FILLS)):
-            if value not in known:
-                raise UserError(f"filter.{name}={value} is unknown; {did_you_mean(value, known)}")
         self.area = area
         self.fill = fill
         self.ocr = ocr
@@ -207,7 +206,7 @@ class RelativeScore(Composite):
 
 
 def relative_score(
-    model: str, pretrained: str | None, ocr: TextSpotter, area: str, control: bool, precision: str = "fp32"
+    model: str, pretrained: str | None, ocr: TextSpotter, area: Area, control: bool, precision: str = "fp32"
 ) -> RelativeScore:
     """Return RSA or RSC as a filter.
 

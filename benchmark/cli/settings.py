@@ -5,15 +5,24 @@ absent, and a star means any other name. `NODE` is a node with a `_target_` (a f
 the arguments of its class.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from benchmark.core.ranges import Device, NonNegativeFloat, PositiveFloat, PositiveInt, Precision, Seed, Share
+from benchmark.core.ranges import (
+    Device,
+    Fraction,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    Precision,
+    Seed,
+)
 
 NODE = dict[str, Any]
 NODES = {"*": NODE}
 Path = Annotated[str, Field(min_length=1, description="one folder or file")]
+Measure = Literal["edit", "bertscore"]
 Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1")]
 
 
@@ -57,7 +66,7 @@ ICC: dict[str, Any] = {
     "scoring_captions": or_null("the default share"),
     "bridge": NODE,
     "bridge_max_tokens": PositiveInt,
-    "similarity": {"sba": str, "vba": str},
+    "similarity": {"sba": Measure, "vba": Measure},
     "images_dir": str | None,
     "annotations": NODE | None,
     "distillation": NODE,
@@ -72,8 +81,8 @@ SETTINGS: dict[str, Any] = {
     "validate_every": or_null("never"),
     "plan?": bool,
     "rescore?": bool,
-    "scoring?": {"tolerate": Share},
-    "selection?": {"tolerate": Share},
+    "scoring?": {"tolerate": Fraction},
+    "selection?": {"tolerate": Fraction},
     "models": MODELS,
     "icc": ICC,
     "evalset": {"limit?": or_null("all images"), **NODES},

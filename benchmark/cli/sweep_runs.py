@@ -49,8 +49,8 @@ from benchmark.run.identity import make_run_id
 from benchmark.run.job import Job
 from benchmark.run.output import Finished
 from benchmark.scoring.score_folder import remove_scores
-from benchmark.scoring.score_pool import check_columns
-from benchmark.scoring.work_ahead import extract_shared
+from benchmark.scoring.shard_reader import check_columns
+from benchmark.scoring.shared_extraction import extract_shared
 from filters.base import Filter
 
 log = logging.getLogger(__name__)

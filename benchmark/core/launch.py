@@ -16,7 +16,7 @@ from benchmark.core.errors import UserError
 # OpenMP, which torch and faiss use, and the BLAS of numpy and scipy read them when they are loaded.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LINE = "another process of this launch has ended; run the same command to go on"
-_share: int | None = None  # what an engine has given to this process
+_given_cores: int | None = None  # what an engine has given to this process
 
 
 def process_count() -> int:
@@ -40,17 +40,17 @@ def available_cores() -> int:
 
 
 def own_cores() -> int:
-    """Return how many of them are this process's own: what its engine gave it, or the share of one of a launch.
+    """Return how many of them are this process's own: what its engine gave it, or its part of them in a launch.
 
     It is not torch's number of threads, which is 1 under ``torchrun``.
     """
-    return _share or max(1, available_cores() // local_process_count())
+    return _given_cores or max(1, available_cores() // local_process_count())
 
 
 def take_cores(cores: int) -> None:
     """Give this process so many cores, and as many threads to the libraries that it imports later, and to torch."""
-    global _share
-    _share = cores
+    global _given_cores
+    _given_cores = cores
     os.environ.update(dict.fromkeys(THREADS, str(cores)))
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(cores)

@@ -116,7 +116,7 @@ def sort_scores(arrays: ScoreArrays, dtype: npt.DTypeLike, folder: Path) -> Scor
     return buckets.values
 
 
-def rank_share(scores: Scores, ordered: Scores) -> npt.NDArray[np.float64]:
+def rank_fraction(scores: Scores, ordered: Scores) -> npt.NDArray[np.float64]:
     """Return each of n scores' rank among `ordered` by the number of these, in (0, 1], shape (n,).
 
     Ties share their mean rank, NaN stays.

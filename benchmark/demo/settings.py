@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import cache_folder
-from benchmark.core.ranges import Percentage, PositiveInt, Seed, Share
+from benchmark.core.ranges import Fraction, Percentage, PositiveInt, Seed
 from benchmark.demo.worlds import check_world, read_card
 
 # Raise it with every change of what is drawn or written, so that caches of older versions are not reused.
@@ -33,7 +33,7 @@ class DemoConfig:
     image_size: PositiveInt
     jpeg_quality: Percentage
     seed: Seed
-    consistency: Share
+    consistency: Fraction
     cut: bool | None
     evaluation: Mapping[str, PositiveInt]
 

@@ -16,7 +16,7 @@ from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.icc_build.build import Build, Plan
 from benchmark.studies.icc_build.captions import CaptionSets
-from filters.icc.modes import choose_measure, measures
+from filters.icc.modes import measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 
@@ -53,9 +53,6 @@ def make_plan(cfg: DictConfig) -> Plan:
     require("studies")
     icc, models = cfg.icc, resolved(cfg.models)
     frozen = FrozenParts(models["icc"]["clip"], models["icc"]["llm"])
-    chosen = resolved(icc.similarity)
-    for name in chosen.values():
-        choose_measure(name, models["bertscore"])
     generator, captioner = TextToImage(**models["text_to_image"]), ImageCaptioner(**models["image_captioner"])
     return Plan(
         captions=partial(_read_captions, icc.captions),
@@ -67,7 +64,7 @@ def make_plan(cfg: DictConfig) -> Plan:
         sba=partial(SemanticBottleneck, frozen, max_new_tokens=models["icc"]["max_new_tokens"]),
         vba=VisualBottleneck(generator, captioner, icc.images_dir),
         similarities=measures(models["bertscore"]),
-        chosen=chosen,
+        chosen=resolved(icc.similarity),
         annotations=hydra.utils.instantiate(icc.annotations),
         base=models["icc"]["base"],
         distillation=hydra.utils.instantiate(icc.distillation, seed=cfg.seed),

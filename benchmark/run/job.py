@@ -33,8 +33,8 @@ from benchmark.run.config import (
     subset_size,
 )
 from benchmark.run.output import Finished
-from benchmark.scoring.score_pool import check_columns
 from benchmark.scoring.shard_part import ShardPart
+from benchmark.scoring.shard_reader import check_columns
 
 # Imported for annotations only: plans, checks and selections from cached scores need no torch.
 if TYPE_CHECKING:

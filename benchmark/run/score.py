@@ -7,8 +7,7 @@ from benchmark.run.output import print_result
 from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
 from benchmark.scoring.score_pool import check_losses, score_pool
 from benchmark.scoring.score_table import ScoreTable
-from benchmark.scoring.shard_part import ShardPart
-from benchmark.scoring.work_ahead import score_part
+from benchmark.scoring.shard_part import ShardPart, score_part
 
 
 def score(job: Job) -> None:

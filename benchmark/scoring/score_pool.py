@@ -24,7 +24,7 @@ from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import SCORING, add_filters, add_shards, read_part_info, write_part
 from benchmark.scoring.score_table import PartSource, ScoreTable
 from benchmark.scoring.shard_part import require_all_parts
-from benchmark.scoring.shard_reader import PoolBatches, shards_without_features
+from benchmark.scoring.shard_reader import PoolBatches, check_columns, shards_without_features
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard, run_on_shards
 from benchmark.scoring.survivors import Survivors, save_survivors
 from filters.base import Composite, Filter, Scores
@@ -72,17 +72,6 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         run_on_shards("score", ScoreShard(pool, scorer, to_score, fitting, survivors), engine)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
-
-
-def check_columns(pool: Pool, scorer: Filter) -> None:
-    """Raise `UserError` if the filter, or a part of it, reads fields that the pool lacks or hides; opens no tar."""
-    for leaf in scorer.leaves():
-        secret = sorted(leaf.sources & pool.hidden)
-        if secret and not leaf.upper_bound:
-            raise UserError(
-                f"pool {pool.name} hides the column {secret[0]!r} from filters; only an upper bound reads it"
-            )
-        pool.shards(leaf.sources)
 
 
 def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> Seconds:

@@ -1,17 +1,22 @@
 """One part of a pool's shards, for jobs that score a pool together on several machines with one cache."""
 
+import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmark.core.cached_files import read_cached, remove_cached
+from benchmark.core.cached_files import intact, read_cached, remove_cached
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_cached
+from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_folder import parts_record
+from benchmark.scoring.score_folder import parts_record, score_paths
+from benchmark.scoring.shard_reader import check_columns, shards_without_features
+from benchmark.scoring.shard_work import ExtractShard, ScoreShard, run_on_shards
 from filters.base import Filter
 
+log = logging.getLogger(__name__)
 LISTED = 5  # parts that an error names
 
 
@@ -41,14 +46,6 @@ class ShardPart:
         return f"{self.number}/{self.parts}"
 
 
-def record_parts(pool: Pool, scorer: Filter, parts: int) -> None:
-    """Note in the cache into how many parts the shards of the filter are divided, for `require_all_parts`."""
-    if parts == 1:
-        remove_cached(parts_record(pool, scorer))
-    else:
-        write_cached(parts_record(pool, scorer), parts)
-
-
 def require_all_parts(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> None:
     """Raise `UserError` if the shards are divided and some are missing: other jobs may be scoring them."""
     if (parts := read_cached(parts_record(pool, scorer))) is None:
@@ -63,3 +60,39 @@ def require_all_parts(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> N
             f" task.shards={', '.join(unfinished[:LISTED])}{more}; run task=score with each of these, or with"
             " task.shards=1/1 to score what is missing here"
         )
+
+
+def score_part(pool: Pool, scorer: Filter, engine: Engine, part: ShardPart) -> None:
+    """Score one part of the shards by the filter, or by the filters of a composite; `score_pool` does the rest.
+
+    For a filter that is fitted on the whole pool, the features are extracted.
+
+    Raises:
+        UserError: if nothing can be done without the other shards, or the pool lacks what the filter needs.
+    """
+    leaves = scorer.leaves()
+    apart = [leaf for leaf in leaves if leaf.features or not leaf.corpus_dependent]
+    if not apart:
+        raise UserError(
+            f"task.shards={part}: {leaves[0].display_name} is fitted on the whole pool and extracts nothing that is"
+            " worth sharing; run task=score without task.shards"
+        )
+    for leaf in apart:
+        check_columns(pool, leaf)
+        record = parts_record(pool, leaf)  # for `require_all_parts`
+        if part.parts == 1:
+            remove_cached(record)
+        else:
+            write_cached(record, part.parts)
+        shards, name = part.of(pool.shards(leaf.sources)), leaf.display_name
+        if leaf.corpus_dependent:
+            log.info("shards: %s is fitted on the whole pool; only its features are extracted here", name)
+            missing = shards_without_features(pool, leaf, shards)
+            verb: str = "extract"
+            work: ExtractShard | ScoreShard = ExtractShard(pool, dict.fromkeys(missing, (leaf,)))
+        else:
+            paths = score_paths(pool, leaf)
+            missing = [shard for shard in shards if not intact(paths[shard])]
+            verb, work = "score", ScoreShard(pool, leaf, {shard: paths[shard] for shard in missing})
+        log.info("%s: %s on %d of the %d shards of part %s", verb, name, len(missing), len(shards), part)
+        run_on_shards(verb, work, engine)

@@ -16,6 +16,7 @@ from PIL import Image
 from benchmark.core.batch import Batch, model_text
 from benchmark.core.cached_files import intact
 from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
 from benchmark.core.launch import own_cores
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import MappedUids
@@ -27,7 +28,7 @@ from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
 from benchmark.scoring.survivors import take_among
-from filters.base import Features, Reader
+from filters.base import Features, Filter, Reader
 
 if TYPE_CHECKING:
     import torch
@@ -282,3 +283,14 @@ def _concatenate(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     return [value for part in parts for value in part]
+
+
+def check_columns(pool: Pool, scorer: Filter) -> None:
+    """Raise `UserError` if the filter, or a part of it, reads fields that the pool lacks or hides; opens no tar."""
+    for leaf in scorer.leaves():
+        secret = sorted(leaf.sources & pool.hidden)
+        if secret and not leaf.upper_bound:
+            raise UserError(
+                f"pool {pool.name} hides the column {secret[0]!r} from filters; only an upper bound reads it"
+            )
+        pool.shards(leaf.sources)

@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import NO_CLUSTER
 from benchmark.core.disk_buckets import DiskBuckets
-from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_dir
+from benchmark.core.ranges import checked
 from benchmark.core.ties import highest
 from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.engine.base import Engine
@@ -25,7 +26,6 @@ from filters.base import Filter, Scores
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 EXPONENTS = {"size": 1.0, "square_root": 0.5}
-ORDERS = ("random", "score")
 
 
 class ClusterMembers:
@@ -76,6 +76,7 @@ class ClusterMembers:
         return sum(int((records["score"] == score).sum()) for records in self._records)
 
 
+@checked
 class ClusterSelector(Selector):
     """k pairs per epoch, out of all that the filter scores (DS-CLIP, supplement, section D).
 
@@ -89,10 +90,9 @@ class ClusterSelector(Selector):
         order: the order in which a cluster's pairs are taken: ``random``, or by descending ``score``.
     """
 
-    def __init__(self, labels: Filter, weight: str, order: str) -> None:
-        for name, value, known in (("weight", weight, EXPONENTS), ("order", order, ORDERS)):
-            if value not in known:
-                raise UserError(f"selector.{name}={value} is unknown; {did_you_mean(value, known)}")
+    def __init__(
+        self, labels: Filter, weight: Literal["size", "square_root"], order: Literal["random", "score"]
+    ) -> None:
         self.labels = labels
         self.weight = weight
         self.order = order

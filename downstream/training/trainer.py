@@ -16,13 +16,13 @@ from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.progress import MetricLogger, progress
 from benchmark.core.ranges import (
+    FractionBelowOne,
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
     Precision,
     ProcessesOrNone,
     Seed,
-    ShareBelowOne,
     checked,
 )
 from downstream.evaluation.protocols import Validate
@@ -67,7 +67,7 @@ class TrainConfig:
     batch_size: PositiveInt
     lr: PositiveFloat
     optimizer: OptimizerName = "adamw"
-    warmup_ratio: ShareBelowOne = 0.03
+    warmup_ratio: FractionBelowOne = 0.03
     weight_decay: NonNegativeFloat = 0.0
     max_grad_norm: PositiveFloat = 1.0
     seed: Seed = 0

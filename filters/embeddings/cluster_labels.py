@@ -1,17 +1,24 @@
 """Clusters of similar images or captions, which the cluster selectors draw from."""
 
+from typing import Annotated, Literal
+
 import numpy as np
+from pydantic import Field
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
+from benchmark.core.ranges import Seed, checked
 from filters.base import Features, Scores
 from filters.embeddings.clusters import ImageClusters, fit_by_worker
 from filters.embeddings.corpus import Corpus, CorpusFilter
 
-OUTPUTS = ("image", "text")
+# Labels are kept as float32.
+MAX_CLUSTERS = (1 << 24) - 1
+Clusters = Annotated[int, Field(gt=0, le=MAX_CLUSTERS, description=f"an integer from 1 to {MAX_CLUSTERS:,}")]
 
 
+@checked
 class ClusterLabels(CorpusFilter):
     """Index of a sample's cluster, from 0: cached and shared like scores, but a label, not a ranking.
 
@@ -28,13 +35,9 @@ class ClusterLabels(CorpusFilter):
     needs = frozenset()
     batch_size = 65536
 
-    def __init__(self, features: Features, of: str, clusters: int, seed: int) -> None:
-        if of not in OUTPUTS:
-            raise UserError(f"selector.labels.of={of} must be {' or '.join(OUTPUTS)}")
-        if not 1 <= clusters < 1 << 24:  # labels are kept as float32
-            raise UserError(
-                f"selector.labels.clusters={clusters} must be a number from 1 to {(1 << 24) - 1:,}"
-            )
+    def __init__(
+        self, features: Features, of: Literal["image", "text"], clusters: Clusters, seed: Seed
+    ) -> None:
         require("clusters")
         self.features = (features,)
         self.of = of

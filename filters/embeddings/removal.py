@@ -46,14 +46,14 @@ class Removal(PieceWork):
         """Return the fractions, (n,)."""
         left = count = len(self._embeddings)
         self._scratch.mkdir(parents=True, exist_ok=True)
-        shares = np.lib.format.open_memmap(self._scratch / "shares.npy", "w+", np.float64, (count,))
+        fractions = np.lib.format.open_memmap(self._scratch / "fractions.npy", "w+", np.float64, (count,))
         similarities = _Similarities(self._embeddings, self._total, self._scratch, self._device)
         for goal in np.linspace(count, 0, min(self._steps, count) + 1).astype(int)[1:].tolist():
             leaving = similarities.lowest(left - goal, left)
-            shares[leaving] = (count - left + np.arange(len(leaving))) / count
+            fractions[leaving] = (count - left + np.arange(len(leaving))) / count
             similarities.remove(leaving)
             left = goal
-        return shares
+        return fractions
 
 
 class _Similarities:

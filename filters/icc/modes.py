@@ -5,12 +5,13 @@ The direct pipelines reconstruct, compare and standardise (Table 4).
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
-from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray
 from benchmark.models.checkpoints import locate_checkpoint
@@ -22,19 +23,20 @@ from filters.icc.similarity import BertScoreSimilarity, EditSimilarity, Similari
 from filters.icc.standardize import Standardizer, load_standardizer, standardizer_file
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 
-DISTILLED, DIRECT = "distilled", "direct"
+Mode = Literal["distilled", "direct"]
+Measure = Literal["edit", "bertscore"]
 Settings = dict[str, str | int | float | None]  # constructor arguments of one model
 
 
 def sba(
-    mode: str,
+    mode: Mode,
     checkpoint: str | None,
     precision: str,
     build: str | None,
     clip: dict[str, str | None],
     llm: str,
     max_new_tokens: PositiveInt,
-    similarity: str,
+    similarity: Measure,
     bertscore: Settings,
 ) -> Filter:
     """Return SBA as a filter.
@@ -50,7 +52,7 @@ def sba(
         similarity: ``edit`` or ``bertscore``.
         bertscore: `model` and `num_layers` of its encoder.
     """
-    if _is_distilled(mode):
+    if mode == "distilled":
         return DistilledScorer(_checkpoint("sba", checkpoint, build), precision)
     from filters.icc.sba import FrozenParts, SemanticBottleneck
 
@@ -61,18 +63,18 @@ def sba(
         )
     frozen, bridge = FrozenParts(clip, llm), str(Path(build) / "sba" / "bridge")
     autoencoder = SemanticBottleneck(frozen, bridge, max_new_tokens=max_new_tokens)
-    measure = choose_measure(similarity, bertscore)
+    measure = measures(bertscore)[similarity]
     return DirectScorer(autoencoder, measure, _standardizer(build, "sba", similarity))
 
 
 def vba(
-    mode: str,
+    mode: Mode,
     checkpoint: str | None,
     precision: str,
     build: str | None,
     text_to_image: Settings,
     captioner: Settings,
-    similarity: str,
+    similarity: Measure,
     bertscore: Settings,
 ) -> Filter:
     """Return VBA as a filter; without a `build` the direct mode's similarities are not standardised.
@@ -84,15 +86,15 @@ def vba(
         captioner: arguments of `ImageCaptioner`.
         similarity, bertscore: as for `sba`.
     """
-    if _is_distilled(mode):
+    if mode == "distilled":
         return DistilledScorer(_checkpoint("vba", checkpoint, build), precision)
     autoencoder = VisualBottleneck(TextToImage(**text_to_image), ImageCaptioner(**captioner))  # type: ignore[arg-type]
-    measure = choose_measure(similarity, bertscore)
+    measure = measures(bertscore)[similarity]
     return DirectScorer(autoencoder, measure, _standardizer(build, "vba", similarity) if build else None)
 
 
 def icc(
-    mode: str,
+    mode: Mode,
     checkpoint: str | None,
     precision: str,
     build: str | None,
@@ -107,7 +109,7 @@ def icc(
         build: output folder of task=icc_build; without one the paper's weights combine the pipelines.
         pipelines: factories of `sba` and `vba` in direct mode.
     """
-    if _is_distilled(mode):
+    if mode == "distilled":
         return DistilledScorer(_checkpoint("icc", checkpoint, build), precision)
     weights = (
         load_combination(Path(build) / "icc" / "combination" / "combination.json") if build else Combination()
@@ -118,20 +120,6 @@ def icc(
 def measures(bertscore: Settings) -> dict[str, Similarity]:
     """Return all similarity measures by name (Table 6)."""
     return {"edit": EditSimilarity(), "bertscore": BertScoreSimilarity(**bertscore)}  # type: ignore[arg-type]
-
-
-def choose_measure(name: str, bertscore: Settings) -> Similarity:
-    """Return the similarity measure `name`. Raises `UserError` for an unknown name."""
-    known = measures(bertscore)
-    if name not in known:
-        raise UserError(f"similarity {name!r} is unknown; {did_you_mean(name, known)}")
-    return known[name]
-
-
-def _is_distilled(mode: str) -> bool:
-    if mode not in (DISTILLED, DIRECT):
-        raise UserError(f"filter.mode={mode} is unknown; {did_you_mean(mode, (DISTILLED, DIRECT))}")
-    return mode == DISTILLED
 
 
 def _checkpoint(name: str, checkpoint: str | None, build: str | None) -> str:

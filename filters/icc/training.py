@@ -23,7 +23,7 @@ from benchmark.core.distributed import wait_for_all
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import progress
-from benchmark.core.ranges import PositiveFloat, PositiveInt, Seed, ShareBelowOne
+from benchmark.core.ranges import FractionBelowOne, PositiveFloat, PositiveInt, Seed
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 
 Item = TypeVar("Item")
@@ -42,7 +42,7 @@ class Recipe:
         lr: peak learning rate.
         warmup: fraction of the steps.
         seed: random seed of the order, of new weights and of dropout.
-        micro_batch: maximum samples per forward pass; a device's share of a batch is accumulated over several passes.
+        micro_batch: maximum samples per forward pass; a device's part of a batch is accumulated over several passes.
             Steps and losses stay the same.
         checkpointing: recompute activations in the backward pass: less memory, slower, the same losses.
     """
@@ -50,7 +50,7 @@ class Recipe:
     epochs: PositiveInt
     batch: PositiveInt
     lr: PositiveFloat
-    warmup: ShareBelowOne = 0.03
+    warmup: FractionBelowOne = 0.03
     seed: Seed = 0
     micro_batch: PositiveInt | None = None
     checkpointing: bool = False
@@ -65,10 +65,10 @@ class Recipe:
 
         `batch` must be a multiple of `processes`.
         """
-        share = self.batch // processes
-        least = -(-share // (self.micro_batch or share))
-        accumulated = next(count for count in range(least, share + 1) if share % count == 0)
-        return share // accumulated, accumulated
+        samples = self.batch // processes
+        least = -(-samples // (self.micro_batch or samples))
+        accumulated = next(count for count in range(least, samples + 1) if samples % count == 0)
+        return samples // accumulated, accumulated
 
 
 class ShuffledEpochs(Dataset[Item | None], Generic[Item]):

@@ -108,7 +108,7 @@ def test_captions_with_low_rates_score_high() -> None:
 
 
 def test_an_unknown_match_is_refused() -> None:
-    with pytest.raises(UserError, match="did you mean 'fuzzy'"):
+    with pytest.raises(UserError, match="match=fuzy must be exact or fuzzy"):
         Cotr(PlantedText({}), "fuzy")
 
 

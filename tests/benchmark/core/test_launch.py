@@ -12,7 +12,7 @@ from benchmark.core.launch import own_cores, take_cores
 def test_processes_of_a_launch_share_the_cores(
     processes: int | None, share: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "_share", None)
+    monkeypatch.setattr(launch, "_given_cores", None)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as torchrun does
     if processes:
@@ -21,7 +21,7 @@ def test_processes_of_a_launch_share_the_cores(
 
 
 def test_a_worker_has_the_cores_that_its_engine_gave_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "_share", None)
+    monkeypatch.setattr(launch, "_given_cores", None)
     monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setitem(launch.sys.modules, "torch", None)
     take_cores(3)

@@ -13,9 +13,8 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import remove_scores, score_paths
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.shard_part import ShardPart
+from benchmark.scoring.shard_part import ShardPart, score_part
 from benchmark.scoring.shard_reader import features_path
-from benchmark.scoring.work_ahead import score_part
 from filters.base import Features, Filter, Scores
 from filters.composite import RankSum
 from filters.random import Random

@@ -27,7 +27,7 @@ def test_loader_processes_follow_cores_and_gpus(
     device: str, cores: int, processes: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
-    monkeypatch.setattr("benchmark.core.launch._share", None)
+    monkeypatch.setattr("benchmark.core.launch._given_cores", None)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
     assert default_workers(torch.device(device)) == expected
 

@@ -69,7 +69,7 @@ def fit(
 
 def test_workers_are_by_cores_where_images_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    monkeypatch.setattr("benchmark.core.launch._share", None)
+    monkeypatch.setattr("benchmark.core.launch._given_cores", None)
     by_default, given = TrainConfig(8, 8, 0.1), TrainConfig(8, 8, 0.1, workers=3)
     assert (by_default.workers_on(CPU), given.workers_on(CPU)) == (2, 3)
     assert (by_default.workers_on(CPU, decodes=False), given.workers_on(CPU, decodes=False)) == (0, 3)

@@ -1,54 +1,19 @@
-"""Work that is done before `score_pool` begins: one part of the shards per machine, features of several filters."""
+"""Features of several filters, extracted in one walk over the pool before any of them scores."""
 
 import logging
 from collections import defaultdict
 from collections.abc import Iterable
 
 from benchmark.core.cached_files import intact
-from benchmark.core.errors import UserError
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
-from benchmark.scoring.score_pool import check_columns
-from benchmark.scoring.shard_part import ShardPart, record_parts
-from benchmark.scoring.shard_reader import shards_without_features
-from benchmark.scoring.shard_work import ExtractShard, ScoreShard, run_on_shards
+from benchmark.scoring.shard_reader import check_columns, shards_without_features
+from benchmark.scoring.shard_work import ExtractShard, run_on_shards
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
-
-
-def score_part(pool: Pool, scorer: Filter, engine: Engine, part: ShardPart) -> None:
-    """Score one part of the shards by the filter, or by the filters of a composite; `score_pool` does the rest.
-
-    For a filter that is fitted on the whole pool, the features are extracted.
-
-    Raises:
-        UserError: if nothing can be done without the other shards, or the pool lacks what the filter needs.
-    """
-    leaves = scorer.leaves()
-    apart = [leaf for leaf in leaves if leaf.features or not leaf.corpus_dependent]
-    if not apart:
-        raise UserError(
-            f"task.shards={part}: {leaves[0].display_name} is fitted on the whole pool and extracts nothing that is"
-            " worth sharing; run task=score without task.shards"
-        )
-    for leaf in apart:
-        check_columns(pool, leaf)
-        record_parts(pool, leaf, part.parts)
-        shards, name = part.of(pool.shards(leaf.sources)), leaf.display_name
-        if leaf.corpus_dependent:
-            log.info("shards: %s is fitted on the whole pool; only its features are extracted here", name)
-            missing = shards_without_features(pool, leaf, shards)
-            verb: str = "extract"
-            work: ExtractShard | ScoreShard = ExtractShard(pool, dict.fromkeys(missing, (leaf,)))
-        else:
-            paths = score_paths(pool, leaf)
-            missing = [shard for shard in shards if not intact(paths[shard])]
-            verb, work = "score", ScoreShard(pool, leaf, {shard: paths[shard] for shard in missing})
-        log.info("%s: %s on %d of the %d shards of part %s", verb, name, len(missing), len(shards), part)
-        run_on_shards(verb, work, engine)
 
 
 def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> None:
