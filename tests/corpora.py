@@ -3,6 +3,8 @@
 import uuid
 from collections.abc import Sequence
 
+import numpy as np
+
 from benchmark.core.batch import Batch
 from benchmark.core.paths import cache_dir
 from benchmark.core.usage import Seconds
@@ -27,3 +29,8 @@ def make_corpus(batches: Sequence[Batch]) -> MappedCorpus:
 def fit(scorer: CorpusFilter, batches: Sequence[Batch]) -> None:
     """Fit a filter on batches with features."""
     scorer.fit_corpus(make_corpus(batches))
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Each row at length 1."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)

@@ -12,7 +12,7 @@ import numpy as np
 from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
-from benchmark.core.ranges import PositiveInt
+from benchmark.core.ranges import PositiveInt, Precision
 from benchmark.core.uids import UidArray
 from benchmark.models.checkpoints import locate_checkpoint
 from filters.base import Composite, Filter, Scores
@@ -31,7 +31,7 @@ Settings = dict[str, str | int | float | None]  # constructor arguments of one m
 def sba(
     mode: Mode,
     checkpoint: str | None,
-    precision: str,
+    precision: Precision,
     build: str | None,
     clip: dict[str, str | None],
     llm: str,
@@ -70,7 +70,7 @@ def sba(
 def vba(
     mode: Mode,
     checkpoint: str | None,
-    precision: str,
+    precision: Precision,
     build: str | None,
     text_to_image: Settings,
     captioner: Settings,
@@ -96,7 +96,7 @@ def vba(
 def icc(
     mode: Mode,
     checkpoint: str | None,
-    precision: str,
+    precision: Precision,
     build: str | None,
     pipelines: dict[str, Callable[[], Filter]],
 ) -> Filter:

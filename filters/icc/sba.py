@@ -152,6 +152,8 @@ class SemanticBottleneck(Autoencoder):
         return beams
 
     def _decode(self, captions: list[str]) -> list[Beams]:
+        from transformers import NoRepeatNGramLogitsProcessor
+
         parts = self._parts
         # All sequences start with two vectors: batches need no padding, so they do not change the output.
         vectors = parts.prefix(self._linear(parts.clip.project_texts(captions)))
@@ -165,23 +167,10 @@ class SemanticBottleneck(Autoencoder):
                 max_new_tokens=self.max_new_tokens,
                 eos_token_id=parts.end[-1],
                 pad_token_id=parts.end[-1],
-                logits_processor=[NoRepeatedBigram()],
+                logits_processor=[NoRepeatNGramLogitsProcessor(2)],
             )
         texts = [one_line(text) for text in parts.tokenizer.batch_decode(ids, skip_special_tokens=True)]
         return [texts[start : start + self.beams] for start in range(0, len(texts), self.beams)]
-
-
-class NoRepeatedBigram:
-    """Logits processor that forbids repeated bigrams. transformers' own loops over the rows in Python."""
-
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return `scores` (n, vocabulary), minus infinity for tokens that repeat a bigram of `input_ids` (n, t)."""
-        if input_ids.shape[1] < 2:
-            return scores
-        rows, columns = (input_ids[:, :-1] == input_ids[:, -1:]).nonzero(as_tuple=True)
-        scores = scores.clone()
-        scores[rows, input_ids[rows, columns + 1]] = float("-inf")
-        return scores
 
 
 def load_bridge(folder: Path) -> nn.Linear:

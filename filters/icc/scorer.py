@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import PRECISIONS, Device, default_precision, has_gpu
+from benchmark.core.devices import Device, default_precision, has_gpu
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
+from benchmark.core.ranges import PositiveInt, Precision, checked
 from benchmark.models.checkpoints import FromCheckpoint, load_pretrained
 from filters.base import Filter, Scores
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 BLOCK = 4096  # captions tokenised at a time, which bounds memory
 
 
+@checked
 class DistilledScorer(FromCheckpoint, Filter):
     """Scores captions with a one-label sequence classifier; the score is its logit.
 
@@ -33,9 +35,9 @@ class DistilledScorer(FromCheckpoint, Filter):
     needs = frozenset({"text"})
     batch_size: ClassVar[int] = 16 * BLOCK
 
-    def __init__(self, checkpoint: str, precision: str = "auto", token_budget: int | None = None) -> None:
-        if precision not in {"auto", *PRECISIONS}:
-            raise UserError(f"filter.precision={precision} must be auto, fp32 or bf16")
+    def __init__(
+        self, checkpoint: str, precision: Precision = "auto", token_budget: PositiveInt | None = None
+    ) -> None:
         self.checkpoint = checkpoint
         if precision == "auto":  # resolved here and not in setup, because it is in the cache key
             precision = default_precision("cuda" if has_gpu() else "cpu")

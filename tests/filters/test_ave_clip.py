@@ -53,8 +53,3 @@ def test_seeds_belong_to_caption_and_number() -> None:
     assert len(seeds) == 20
     assert all(0 <= seed < 2**48 for seed in seeds)
     assert caption_seed("a", 0) == caption_seed("a", 0)
-
-
-def test_more_images_are_another_filter(models: tuple[str, str]) -> None:
-    first, second = (AveClip(*models, pretrained=None, images=n) for n in (2, 3))
-    assert first.key() != second.key()

@@ -42,15 +42,6 @@ def test_score_is_the_cosine_of_open_clips_own_embeddings(tmp_path) -> None:
     )  # features are float16
 
 
-def test_embeddings_do_not_depend_on_the_batch(tmp_path) -> None:
-    clip = load_clip(open_clip_model(tmp_path), None, CPU)
-    images = [Image.fromarray(np.full((40, 30 + i, 3), 20 * i, np.uint8)) for i in range(5)]
-    together = clip.embed_images(images)
-    alone = np.concatenate([clip.embed_images([i]) for i in images])
-    assert together == pytest.approx(alone, abs=1e-5)
-    assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(5), abs=1e-5)
-
-
 def test_precision_changes_embeddings_a_little_and_their_key(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(devices, "_computes_bf16", lambda device: True)  # emulated where it is not computed
     model = open_clip_model(tmp_path)

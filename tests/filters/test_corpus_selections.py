@@ -29,6 +29,7 @@ from filters.near_duplicates import distinct
 from filters.negcliploss import NegClipLoss
 from filters.normsim import NormSim
 from filters.vas import Vas
+from tests.corpora import unit
 from tests.extras import needs_extra
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import Row, write_metadata
@@ -36,10 +37,6 @@ from tests.pools import Row, write_metadata
 pytestmark = [needs_extra("clusters"), needs_extra("language")]
 PAIRS, WIDTH, TOPICS = 900, 260, 12  # wider than the 256 principal components of near-duplicates
 CLIP: dict[str, Any] = {"model": "unused", "pretrained": None}
-
-
-def unit(points: np.ndarray) -> np.ndarray:
-    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True), np.float32)
 
 
 def drawn() -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError
 from filters.cotr import Cotr, co_embedded_rate, co_embedded_words, fuzzy_rate
 from filters.no_text import NoText
 from tests.filters.ocr.spotters import PlantedText
@@ -105,11 +104,6 @@ def test_captions_with_low_rates_score_high() -> None:
     batch = Batch(numbered_uids(3), texts, features={"words": words, "confidences": confidences})
     assert Cotr(PlantedText({})).score(batch) == pytest.approx([-1, 0, np.nan], nan_ok=True)
     assert Cotr(PlantedText({}), "fuzzy").score(batch).dtype == np.float32
-
-
-def test_an_unknown_match_is_refused() -> None:
-    with pytest.raises(UserError, match="match=fuzy must be exact or fuzzy"):
-        Cotr(PlantedText({}), "fuzy")
 
 
 def test_lines_that_cannot_be_read_surely_do_not_count() -> None:

@@ -9,7 +9,6 @@ from benchmark.core.errors import UserError
 from benchmark.run.config import demo_model
 from filters.icc import packed
 from filters.icc import scorer as module
-from filters.icc.packed import pack
 from filters.icc.scorer import DistilledScorer
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import numbered_uids
@@ -35,16 +34,6 @@ def scorer(folder, **options) -> DistilledScorer:
 
 def batch(captions) -> Batch:
     return Batch(numbered_uids(len(captions)), list(captions))
-
-
-def test_scores_are_the_logits_that_transformers_alone_gives(tmp_path) -> None:
-    from transformers import pipeline
-
-    ours = scorer(tmp_path).score(batch(CAPTIONS))
-    plain = pipeline("text-classification", str(tmp_path), function_to_apply="none", truncation=True)
-    assert ours == pytest.approx([plain(c)[0]["score"] for c in CAPTIONS], abs=1e-5)
-    assert ours.dtype == np.float32
-    assert len(set(ours.round(4))) == len(CAPTIONS)
 
 
 @pytest.mark.parametrize("budget", [1, 64, 100_000])
@@ -172,20 +161,6 @@ def trained_scorer(folder) -> list[str]:
     return captions[1200:]
 
 
-def test_passes_keep_the_budget_and_lose_nothing() -> None:
-    rng = np.random.default_rng(0)
-    lengths = [*rng.integers(1, 60, 500).tolist(), 300]
-    captions = [rng.integers(0, 9, length).tolist() for length in lengths]
-    order, in_order = pack(captions)
-    passes = list(in_order.passes(256))
-    assert np.concatenate([part.ids for part in passes]).tolist() == [
-        i for row in order for i in captions[row]
-    ]
-    assert np.concatenate([part.lengths for part in passes]).tolist() == sorted(lengths)
-    assert [part.lengths.sum() <= 256 for part in passes] == [True] * (len(passes) - 1) + [False]
-    assert len(passes) < sum(lengths) / 256 * 1.2
-
-
 def test_only_weights_in_other_files_need_transformers_model(tmp_path, monkeypatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(packed, "load_model", None)
@@ -213,13 +188,6 @@ def test_a_checkpoint_with_two_labels_is_refused(tmp_path) -> None:
         DistilledScorer(str(roberta_scorer(tmp_path, labels=2))).setup(CPU)
 
 
-def test_a_checkpoint_that_is_not_there_says_so() -> None:
-    with pytest.raises(UserError, match="is not there"):
-        DistilledScorer("/nowhere/icc").setup(CPU)
-    with pytest.raises(UserError, match="hf download"):
-        DistilledScorer("moranyanuka/icc").setup(CPU)
-
-
 def test_other_weights_have_another_key(tmp_path) -> None:
     one = DistilledScorer(str(roberta_scorer(tmp_path / "m")))
     budget = DistilledScorer(str(tmp_path / "m"), token_budget=9)
@@ -228,20 +196,6 @@ def test_other_weights_have_another_key(tmp_path) -> None:
     keys = {DistilledScorer(str(tmp_path / "m"), precision).key() for precision in ("fp32", "bf16")}
     assert len(keys) == 2
     assert one.key() in keys
-
-
-@pytest.mark.parametrize(("native", "precision"), [(True, "bf16"), (False, "fp32")])
-def test_auto_is_bf16_only_on_a_gpu_that_computes_it(
-    native: bool, precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda *, including_emulation: native)
-    assert DistilledScorer("anything").precision == precision
-
-
-def test_an_unknown_precision_is_a_users_mistake() -> None:
-    with pytest.raises(UserError, match="auto, fp32 or bf16"):
-        DistilledScorer("anything", precision="int4")
 
 
 def test_a_checkpoint_without_its_tokenizer_is_refused(tmp_path) -> None:

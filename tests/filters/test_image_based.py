@@ -101,27 +101,6 @@ def test_clusters_are_of_the_largest_inner_product(tmp_path: Path) -> None:
     assert (np.isin(by_distance.assign(images), by_distance.assign(target)) != expected).any()
 
 
-def test_every_cluster_equals_the_plain_loop(tmp_path: Path) -> None:
-    """With a cluster for each image, what is kept is the nearest image of some target."""
-    batch, _ = pool(12)
-    target = np.random.default_rng(1).normal(size=(5, 6))
-    np.save(tmp_path / "target.npy", target)
-    scorer = made(tmp_path / "target.npy", clusters=12)
-    fit(scorer, [batch])
-    nearest = {int(np.argmax([x @ t for x in batch.features["image"]])) for t in target}
-    assert set(np.flatnonzero(scorer.score(batch) == 1)) == nearest
-
-
-def test_one_image_and_none(tmp_path: Path) -> None:
-    np.save(tmp_path / "target.npy", np.eye(1, 6))
-    batch, _ = pool(1)
-    scorer = made(tmp_path / "target.npy", clusters=100)
-    fit(scorer, [batch])
-    assert scorer.score(batch).tolist() == [1]
-    fit(scorer, [])
-    assert scorer.score(batch.take([])).shape == (0,)
-
-
 def test_an_unusable_target_is_refused(tmp_path: Path) -> None:
     batch, _ = pool(4)
     with pytest.raises(UserError, match="not found"):

@@ -2,7 +2,6 @@
 
 import json
 import math
-import pickle
 import re
 import tracemalloc
 import zlib
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
@@ -22,12 +20,11 @@ from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.workers import WORKER_RUNS
 from benchmark.pool.pool import Pool
-from benchmark.run.config import CONF, demo_model, make_filter, register_resolvers
+from benchmark.run.config import demo_model
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.survivors import save_survivors
 from filters import informativeness
 from filters.base import Features
-from filters.composite import Threshold
 from filters.informativeness import Informativeness
 from filters.text.ngrams import Ngrams, ngrams
 from filters.text.parsing import load_pipeline
@@ -38,7 +35,7 @@ from tests.filters.text.parses import vocabulary
 from tests.pools import Row, numbered_uids, rows, write_pool
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Token
+    from spacy.tokens import Doc
 
 pytestmark = needs_extra("parsing")
 CPU = torch.device("cpu")
@@ -92,50 +89,8 @@ def test_ngrams_by_hand() -> None:
     assert unigrams == ["tree", "paris", "house"]
     assert bigrams == ["very small", "small tree", "tree paris", "paris quiet"]
     assert ngrams(tagged()) == ([], [])
-
-
-def test_a_noun_after_a_verb_or_a_number_is_no_bigram() -> None:
     assert ngrams(tagged("dogs/NOUN", "chase/VERB", "cats/NOUN"))[1] == []
     assert ngrams(tagged("two/NUM", "cats/NOUN"))[1] == []
-
-
-def test_the_pool_through_the_harness_equals_a_plain_count(tmp_path: Path) -> None:
-    texts = [
-        "a red ball",
-        "two red balls",
-        "a small dog on the grass",
-        "A Red Ball",
-        "the dog",
-        "a ball by a dog",
-    ]
-    samples = rows(30)
-    for number, sample in enumerate(samples):
-        sample.text = texts[number % len(texts)] + (" and a red cube" if number % 7 == 0 else "")
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [samples[:20], samples[20:]])))
-    made = Informativeness(demo_model("parser"))
-    table = score_pool(pool, made, LocalEngine("cpu", 1))
-    parser = load_pipeline(demo_model("parser"))
-    docs = {
-        sample.uid: [t for t in parser(sample.text) if t.pos_ not in ("DET", "ADP", "CCONJ")]
-        for sample in samples
-    }
-
-    def word(token: "Token") -> str:
-        return "ball" if token.lower_ == "balls" else token.lower_
-
-    noun = {uid: [word(t) for t in doc if t.pos_ == "NOUN"] for uid, doc in docs.items()}
-    pair = {
-        uid: [f"{word(a)} {word(b)}" for a, b in pairwise(doc) if {a.pos_, b.pos_} <= {"NOUN", "ADJ"}]
-        for uid, doc in docs.items()
-    }
-    assert "dog grass" in {name for names in pair.values() for name in names}
-    expected = dict.fromkeys(docs, 0.0)
-    for kind in (noun, pair):
-        counts = Counter(name for names in kind.values() for name in names)
-        for uid, names in kind.items():
-            expected[uid] -= sum(math.log(counts[name] / counts.total()) for name in names) / 2
-    assert len(table.scores) == 30
-    assert table.scores == pytest.approx([expected[uid] for uid in sorted(expected)], rel=1e-5)
 
 
 class Planted(Features):
@@ -227,15 +182,6 @@ def test_workers_count_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(WORKER_RUNS) == runs + 3  # that extract, count and score
 
 
-def test_workers_get_the_counts_as_a_path() -> None:
-    made = Informativeness(demo_model("parser"))
-    pool = batch([[f"w{n}"] for n in range(5000)], [[] for _ in range(5000)])
-    fit(made, [pool])
-    sent = pickle.dumps(made)
-    assert len(sent) < 1000
-    assert (pickle.loads(sent).score(pool) == made.score(pool)).all()
-
-
 @pytest.mark.slow
 def test_memory_follows_the_counters_not_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     def peak(size: int) -> int:
@@ -253,19 +199,6 @@ def test_memory_follows_the_counters_not_the_vocabulary(monkeypatch: pytest.Monk
     assert peak(60_000) < 300e6
     monkeypatch.setattr(informativeness, "COUNTERS", 1 << 10)
     assert peak(60_000) < peak(2_000) + 1e6
-
-
-def test_the_papers_threshold_through_hydra() -> None:
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose(
-            "config", ["filter=threshold", "filter@filter.filter=informativeness", "filter.minimum=20"]
-        )
-    made = make_filter(cfg)
-    assert isinstance(made, Threshold)
-    assert isinstance(made.filters["filter"], Informativeness)
-    kept = made.combine(np.array([[19.9, 20, 31]], np.float32), numbered_uids(3))
-    assert np.array_equal(kept, np.array([np.nan, 20, 31], np.float32), equal_nan=True)
 
 
 @pytest.mark.slow

@@ -4,15 +4,11 @@ import pytest
 from benchmark.core.batch import Batch
 from benchmark.core.ties import hash_uids
 from filters.near_duplicates import BLOCK, NearDuplicates, distinct, nearest_before
-from tests.corpora import fit
+from tests.corpora import fit, unit
 from tests.extras import needs_extra
 from tests.pools import hashed_uids
 
 pytestmark = needs_extra("clusters")
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
 def batches(images: np.ndarray, texts: np.ndarray, size: int) -> list[Batch]:
@@ -62,12 +58,6 @@ def test_equal_pairs_are_settled_by_seed_and_uid() -> None:
         expected = np.zeros(5)
         expected[np.argmax(hash_uids(batch.uids, seed))] = 2
         assert scorer.score(batch).tolist() == expected.tolist()
-
-
-def test_an_empty_pool_is_no_crash() -> None:
-    scorer = NearDuplicates("unused", None, clusters=2)
-    fit(scorer, [])
-    assert scorer.score(Batch(hashed_uids(0), [])).shape == (0,)
 
 
 def test_of_a_group_one_is_left_and_of_those_a_random_k() -> None:

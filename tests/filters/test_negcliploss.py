@@ -99,27 +99,6 @@ def test_many_batches_are_the_mean_over_seeded_partitions_of_the_sorted_pool() -
     assert made.score(batch.take(order)) == pytest.approx(expected, abs=2e-6)
 
 
-def test_one_pair_and_none() -> None:
-    made = scorer(32768, partitions=10)
-    one = pairs(1)
-    fit(made, [one])
-    assert made.score(one) == pytest.approx([0], abs=1e-6)
-    fit(made, [])
-    assert made.score(one.take([])).shape == (0,)
-
-
-def test_a_caption_that_fits_everything_is_worth_less_than_clip_score_says() -> None:
-    eye = np.eye(4)
-    generic = eye.sum(axis=0)
-    images = unit(np.vstack([eye, eye[:1] + 0.1 * eye[1:2]]))
-    texts = unit(np.vstack([eye[:3] + 0.8 * eye[[1, 2, 3]], generic[None], eye[3:]]))
-    batch = Batch(numbered_uids(5), [], features={"image": images, "text": texts})
-    made = scorer(5, temperature=0.1)
-    fit(made, [batch])
-    assert made.score(batch) == pytest.approx(np.array(naive(images, texts, 0.1)), abs=1e-5)
-    assert made.score(batch)[:3].min() > made.score(batch)[3]
-
-
 def test_batches_are_computed_on_the_workers_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         torch.cuda, "is_available", lambda: True

@@ -11,15 +11,10 @@ from filters import normsim
 from filters.embeddings import removal
 from filters.embeddings.removal import Removal, exact_outer_sum
 from filters.normsim import NormSim
-from filters.vas import Vas
-from tests.corpora import fit
+from tests.corpora import unit
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
 def images(vectors: np.ndarray) -> Batch:
@@ -70,17 +65,6 @@ def test_norms_equal_the_plain_loop_across_parts(tmp_path: Path, monkeypatch: py
         assert scorer.score(batch) == pytest.approx(np.array(expected), rel=1e-5)
 
 
-def test_the_square_of_the_two_norm_is_the_variance_alignment_score(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    np.save(tmp_path / "target.npy", rng.normal(size=(20, 6)))
-    batch = images(rng.normal(size=(15, 6)))
-    vas = Vas("unused", None, str(tmp_path / "target.npy"))
-    vas.setup(CPU)
-    assert made(2, tmp_path / "target.npy").score(batch) ** 2 == pytest.approx(
-        20 * vas.score(batch), rel=1e-5
-    )
-
-
 @pytest.mark.parametrize(
     ("steps", "goals"),
     [(1, [0]), (4, [18, 12, 6, 0]), (24, list(range(23, -1, -1))), (500, list(range(23, -1, -1)))],
@@ -125,15 +109,6 @@ def test_rows_that_cannot_be_the_lowest_are_not_compared_again(
         expected[order[:12]] = 1 - len(left) / 600 + np.arange(12) / 600
         left = np.sort(order[12:])
     assert found == pytest.approx(expected)
-
-
-def test_one_image_and_none() -> None:
-    scorer = made(2, None)
-    one = images(np.ones((1, 3)))
-    fit(scorer, [one])
-    assert scorer.score(one).tolist() == [0]
-    fit(scorer, [])
-    assert scorer.score(one.take([])).shape == (0,)
 
 
 def test_what_makes_no_sense_says_so(tmp_path: Path) -> None:

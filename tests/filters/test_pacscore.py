@@ -4,12 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hydra.errors import InstantiationException
 from PIL import Image
 from safetensors.torch import save_file
 
 from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.pac_clip import load_pac_clip
@@ -94,15 +92,3 @@ def test_the_cache_key_has_prefix_and_weights(
     monkeypatch.setattr(pacscore, "PREFIX", "A painting of ")
     (features,) = PacScore(clip, None, checkpoint).features
     assert len(keys | {features.key()}) == 4
-
-
-def test_without_the_authors_weights_it_says_where_they_are() -> None:
-    from hydra import compose, initialize_config_dir
-
-    from benchmark.run.config import CONF, make_filter, register_resolvers
-
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("config", ["pool=img2dataset", "pool.url=nowhere", "models=paper", "filter=pacscore"])
-    with pytest.raises((UserError, InstantiationException), match="aimagelab/pacscore"):
-        make_filter(cfg).key()

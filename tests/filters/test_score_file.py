@@ -1,4 +1,3 @@
-import decimal
 import gzip
 from pathlib import Path
 
@@ -49,16 +48,6 @@ def test_by_uid_whatever_the_caption(tmp_path: Path, suffix: str) -> None:
         pq.write_table(table, path)
     found = score_file(path).score(Batch(encode_uids([*UIDS, "f" * 32, "0" * 32]), ["x"] * 6))
     assert found == pytest.approx([1, np.nan, 3, np.nan, 7, 8], nan_ok=True)
-
-
-def test_a_lookup_among_many_equals_a_dictionary(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    uids = [rng.bytes(16).hex() for _ in range(3000)]
-    scores = rng.random(3000).astype(np.float32)
-    pq.write_table(pa.table({"uid": uids[:2000], "score": scores[:2000]}), tmp_path / "s.parquet")
-    known = dict(zip(uids[:2000], scores[:2000], strict=True))
-    found = score_file(tmp_path / "s.parquet").score(Batch(encode_uids(uids), [""] * 3000))
-    assert np.array_equal(found, [known.get(uid, np.nan) for uid in uids], equal_nan=True)
 
 
 def test_an_empty_file_of_uids(tmp_path: Path) -> None:
@@ -130,21 +119,6 @@ def test_a_byte_order_mark_and_gzip_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "named.csv.gz").write_bytes(gzip.compress(text))
     for path in tmp_path.iterdir():
         assert scores_of(path) == pytest.approx([np.nan, 0.5, np.nan, np.nan], nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        (pa.array(["0.1", "high", "", None]), "filter.column=score of .* must be numeric, not '0.1'"),
-        (pa.array([[0.1], [0.2], [], None]), "must be numeric, not"),
-        (pa.array([{"a": 1}] * 4), "must be numeric, not"),
-        (pa.array([decimal.Decimal("0.5")] * 4), "must be numeric, not"),
-    ],
-)
-def test_scores_that_are_no_numbers_are_told(tmp_path: Path, column: pa.Array, message: str) -> None:
-    with pytest.raises(UserError, match=message) as error:
-        score_file(write(tmp_path / "s.parquet", column))
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("keys", [[["a"]] * 4, [b"\xff\xfe"] * 4, [{"a": 1}] * 4])

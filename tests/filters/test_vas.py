@@ -5,16 +5,11 @@ import pytest
 import torch
 
 from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError
 from filters.vas import Vas
-from tests.corpora import fit
+from tests.corpora import fit, unit
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
 def images(vectors: np.ndarray) -> Batch:
@@ -43,14 +38,6 @@ def test_the_pools_own_moment_equals_the_plain_loop() -> None:
         assert made.score(batch) == pytest.approx(np.array(expected), abs=1e-6)
 
 
-def test_one_image_and_none() -> None:
-    made = Vas("unused", None, None)
-    one = images(np.ones((1, 4)))
-    fit(made, [one])
-    assert made.score(one) == pytest.approx([1])
-    fit(made, [])
-
-
 def test_the_key_follows_the_target_s_content(tmp_path: Path) -> None:
     target = tmp_path / "target.npy"
     np.save(target, np.eye(2))
@@ -60,11 +47,3 @@ def test_the_key_follows_the_target_s_content(tmp_path: Path) -> None:
     np.save(target, np.eye(2)[::-1])
     assert Vas("unused", None, str(target)).key() != first
     assert Vas("unused", None, None).key() != first
-
-
-def test_a_target_of_another_width_is_refused(tmp_path: Path) -> None:
-    np.save(tmp_path / "target.npy", np.eye(4))
-    made = Vas("unused", None, str(tmp_path / "target.npy"))
-    made.setup(CPU)
-    with pytest.raises(UserError, match="the pool's CLIP model"):
-        made.score(images(np.eye(3)))

@@ -112,13 +112,6 @@ def test_parts_hold_what_combining_gives(pool: Pool, name: str) -> None:
     assert {tuple(pq.read_schema(file).names) for file in files} == {("uid_high", "uid_low", "score")}
 
 
-def test_each_sample_is_in_the_part_of_a_shard_that_has_it(pool: Pool) -> None:
-    paths = score_paths(pool, COMPOSITES["of texts"])
-    score_pool(pool, COMPOSITES["of texts"], ENGINE)
-    uids = [set(decode_uids(read_part(path)[0])) for path in paths.values()]
-    assert uids == [{row.uid for row in rows(6)}, {row.uid for row in rows(6, start=6)}]
-
-
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_a_second_run_reads_the_parts(pool: Pool, name: str) -> None:
     scorer = COMPOSITES[name]

@@ -20,7 +20,6 @@ from benchmark.scoring.shard_reader import ShardReader, features_path
 from benchmark.scoring.shard_work import ScoreShard
 from filters.base import Features, Filter
 from filters.random import Random
-from filters.score_file import ScoreFile
 from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
@@ -141,14 +140,6 @@ def test_many_shards_are_shared_by_workers(
     (first, *others) = score_paths(many, Random()).items()
     assert ScoreShard(many, Random(), dict(others), Seconds(), None).light == light
     assert not ScoreShard(many, Random(), dict([first, *others]), Seconds(), None).light
-
-
-def test_a_file_of_scores_is_in_memory_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard_work, "LIGHT_SHARDS", 0)
-    (tmp_path / "scores.csv").write_text("text,score\na,1\n")
-    scorer = ScoreFile(str(tmp_path / "scores.csv"), "score")
-    many = Pool("p", str(write_pool(tmp_path / "many", [rows(3)])))
-    assert ScoreShard(many, scorer, score_paths(many, scorer), Seconds(), None).light
 
 
 def test_statistics_of_a_corpus_are_not_reused_for_a_larger_one(tmp_path) -> None:

@@ -190,15 +190,3 @@ def test_no_pair_twice_in_an_epoch_and_all_as_often_over_many(k: int) -> None:
         assert all(len(set(rows.tolist())) == len(rows) for rows in drawn)
         times += np.bincount(np.concatenate(drawn), minlength=size).tolist()
     assert max(times) - min(times) <= 2
-
-
-@pytest.mark.parametrize(
-    ("weight", "order", "message"),
-    [
-        ("sizes", "random", "weight=sizes must be size or square_root"),
-        ("size", "scor", "order=scor must be random or score"),
-    ],
-)
-def test_an_unknown_setting_names_the_known_ones(weight: str, order: str, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        ClusterSelector(KnownLabels(LABELS), weight, order)

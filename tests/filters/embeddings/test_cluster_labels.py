@@ -48,11 +48,3 @@ def test_clustering_captions_needs_text_embeddings() -> None:
     images = Batch(numbered_uids(1), [], features={"image": np.eye(1, 4, dtype=np.float32)})
     with pytest.raises(UserError, match="gives only image; embedding=clip"):
         fit(ClusterLabels(TimmFeatures("m"), "text", 3, seed=0), [images])
-
-
-@pytest.mark.parametrize(
-    ("of", "clusters", "message"), [("caption", 3, "must be image or text"), ("image", 0, "from 1 to")]
-)
-def test_mistakes(of: str, clusters: int, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        ClusterLabels(ClipFeatures("m"), of, clusters, 0)

@@ -4,14 +4,13 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 from benchmark.core.errors import UserError
 from benchmark.run.config import demo_model
-from filters.icc.sba import BRIDGE, FrozenParts, NoRepeatedBigram, SemanticBottleneck
+from filters.icc.sba import BRIDGE, FrozenParts, SemanticBottleneck
 from filters.icc.sba_training import BridgeTraining, Collate, train_bridge
 from filters.icc.training import Recipe
 
@@ -110,20 +109,6 @@ def test_captions_are_cut_at_the_tokens_that_are_set(frozen):
     assert batch["input_ids"].shape[1] == 12
     assert tuple(batch["input_ids"][0, -2:].tolist()) == parts.end
     assert (batch["labels"][1] == -100).all()
-
-
-def test_no_bigram_comes_twice(sba):
-    from transformers.generation.logits_process import NoRepeatNGramLogitsProcessor
-
-    ids = torch.from_numpy(np.random.default_rng(0).integers(0, 6, (64, 12)))
-    for length in range(1, 12):
-        scores = torch.randn(64, 6, generator=torch.Generator().manual_seed(length))
-        expected = NoRepeatNGramLogitsProcessor(2)(ids[:, :length], scores.clone())
-        assert torch.equal(NoRepeatedBigram()(ids[:, :length], scores), expected)
-
-
-def test_captions_end_at_the_newline(sba):
-    assert all("\n" not in beam for beams in sba.reconstruct(CAPTIONS) for beam in beams)
 
 
 KILLED = """

@@ -41,13 +41,6 @@ def test_against_a_plain_loop(drawn):
         assert scores[row] == pytest.approx(1 / (1 + np.exp(-z)), abs=1e-5)
 
 
-def test_order_within_a_length_is_kept(drawn):
-    captions, lengths, similarities = drawn
-    scores = fit_standardizer(captions, similarities)(captions, similarities)
-    there = lengths == 7
-    assert (np.argsort(scores[there], kind="stable") == np.argsort(similarities[there], kind="stable")).all()
-
-
 def test_sparse_lengths_share_a_bin():
     captions = captions_of([1] * 5 + [2] * 120 + [3] * 4 + [50])
     table = fit_standardizer(captions, np.linspace(0.1, 0.9, len(captions), dtype=np.float32))
