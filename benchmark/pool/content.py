@@ -19,9 +19,7 @@ NEEDS = frozenset({"text"})
 BATCH = 65536
 VERSION = 2  # raised when the same samples get another hash
 Hashes = npt.NDArray[np.uint64]
-# SipHash's constants, and the key of pandas, which hashed the captions of the published results.
-_KEY = np.frombuffer(b"0123456789123456", "<u8")
-_START = np.frombuffer(b"uespemosmodnarodarenegylsetybdet", "<u8") ^ np.tile(_KEY, 2)
+_KEY = "0123456789123456"  # of the captions' hashes, on which the content of published results depends
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def pool_content(pool: Pool) -> PoolContent:
         for shard in tars:
             with pool.local(shard) as path:
                 index = pool.index(shard, path)
-            images += _sums(index.uids, index.sizes.astype(np.uint64))
+            images += _sums(index.uids, _mix(index.sizes.astype(np.uint64)))
             advance(1, "")
     inputs = f"{samples} {captions.tolist()} {images.tolist()}"
     content = PoolContent(samples, hash_text(inputs), bool(tars))
@@ -67,9 +65,8 @@ def pool_content(pool: Pool) -> PoolContent:
     return content
 
 
-def _sums(uids: UidArray, values: Hashes) -> Hashes:
+def _sums(uids: UidArray, hashes: Hashes) -> Hashes:
     """Return two sums of hashes over samples, modulo 2^64: they do not depend on the order."""
-    hashes = _mix(values)
     return np.array([_mix(uids[word] ^ hashes).sum(dtype=np.uint64) for word in ("f0", "f1")], np.uint64)
 
 
@@ -81,46 +78,13 @@ def _mix(x: Hashes) -> Hashes:
 
 
 def hash_texts(texts: Sequence[str]) -> Hashes:
-    """Return the SipHash-2-4 (Aumasson and Bernstein 2012) of n texts as UTF-8, with `_KEY`, shape (n,)."""
-    data = [text.encode() for text in texts]
-    lengths = np.fromiter(map(len, data), np.int64, len(data))
-    # Each text is filled up to words of 8 bytes, the last of which has the length as its highest byte.
-    words = np.frombuffer(b"".join(d + bytes(7 - len(d) % 8) + bytes([len(d) & 255]) for d in data), "<u8")
-    counts = lengths // 8 + 1
-    order = np.argsort(-counts, kind="stable")
-    starts = (np.cumsum(counts) - counts)[order]
-    state = np.repeat(_START[:, None], len(data), axis=1)
-    for index, unfinished in enumerate(np.searchsorted(-counts[order], -np.arange(counts.max(initial=0)))):
-        some, word = state[:, :unfinished], words[starts[:unfinished] + index].astype(np.uint64)
-        some[3] ^= word
-        _scramble(some, 2)
-        some[0] ^= word
-    state[2] ^= np.uint64(0xFF)
-    _scramble(state, 4)
-    hashes = np.empty(len(data), np.uint64)
-    hashes[order] = np.bitwise_xor.reduce(state)
+    """Return the mixed SipHash-2-4 (Aumasson and Bernstein 2012) of n texts as UTF-8, shape (n,)."""
+    import pandas as pd  # type: ignore[import-untyped]  # takes longer to import than most commands take
+
+    hashes: Hashes = pd.util.hash_array(
+        np.array([*texts, None], object)[:-1], hash_key=_KEY, categorize=False
+    )
     return hashes
-
-
-def _scramble(state: Hashes, rounds: int) -> None:
-    """Apply SipHash's rounds to a state of shape (4, n), in place."""
-    v0, v1, v2, v3 = state
-    for _ in range(rounds):
-        _add_rotate(v0, v1, 13)
-        _add_rotate(v2, v3, 16)
-        v0[:] = _rotate(v0, 32)
-        _add_rotate(v0, v3, 21)
-        _add_rotate(v2, v1, 17)
-        v2[:] = _rotate(v2, 32)
-
-
-def _add_rotate(one: Hashes, other: Hashes, bits: int) -> None:
-    one += other
-    other[:] = _rotate(other, bits) ^ one
-
-
-def _rotate(words: Hashes, bits: int) -> Hashes:
-    return words << np.uint64(bits) | words >> np.uint64(64 - bits)
 
 
 def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> dict[str, str]:

@@ -27,7 +27,6 @@ from benchmark.pool.sample_fields import (
 
 IDENTITY = ("uid", "url", "key", "text", "status")
 NSFW = "nsfw"
-_IN_PLACE_OF_UID = frozenset({"url", "key"})
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
 _EXACT = 1 << 53  # float64 holds every integer up to here
 _Rows = npt.NDArray[np.int64]
@@ -49,7 +48,7 @@ def read_metadata(
     `texts` captions are only checked: the batches hold none. Memory is bounded by one batch.
     """
     names = (*IDENTITY, *extra_columns, *((NSFW,) if nsfw else ()))
-    for record in read_records(url, columns, names, batch_size, drops, _IN_PLACE_OF_UID - extra_columns):
+    for record in read_records(url, columns, names, batch_size, drops):
         yield _batch(record, extra_columns, drops, nsfw, texts)
 
 
@@ -244,11 +243,10 @@ def read_records(
     names: tuple[str, ...] | None,
     batch_size: int,
     drops: Counter[str],
-    in_place_of_uid: frozenset[str] = frozenset(),
 ) -> Iterator[Record]:
     """Yield the columns `names` that the file has, by our names; all of the file's columns for None.
 
-    The columns `in_place_of_uid` are not read from a file that has a uid in each row. `drops` counts the pairs of a
+    `drops` counts the pairs of a
     broken file that cannot be read, the file itself if its footer is broken, and all pairs of a file that has none of
     the columns, or one of them twice.
     """
@@ -264,44 +262,15 @@ def read_records(
             if reason := _unusable(parquet, present):
                 drops[reason] += left
                 return
-            for record in _batches(parquet, batch_size, present, in_place_of_uid):
+            for record in parquet.iter_batches(batch_size, columns=sorted(set(present.values()))):
                 left -= len(record)
-                yield {
-                    ours: _plain(record[name])
-                    for ours, name in present.items()
-                    if name in record.schema.names
-                }
+                yield {ours: _plain(record[name]) for ours, name in present.items()}
         except DAMAGE:
             pass
     if left is None:
         drops[batch.SHARD_CORRUPT] += 1
     elif left > 0:
         drops[batch.PAIR_OF_CORRUPT_SHARD] += left
-
-
-def _batches(
-    parquet: pq.ParquetFile, batch_size: int, present: Mapping[str, str], in_place_of_uid: frozenset[str]
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows, with the columns `in_place_of_uid` from the first batch on that lacks a uid.
-
-    The footer may count missing values, too, but pyarrow ends the process if that part of it is damaged.
-    """
-    every = sorted(set(present.values()))
-    done, uid = 0, present.get("uid")
-    if uid is not None:
-        others = sorted({name for ours, name in present.items() if ours not in in_place_of_uid})
-        for record in parquet.iter_batches(batch_size, columns=others):
-            if others != every and record[uid].null_count:
-                break
-            done += len(record)
-            yield record
-        else:
-            return
-    for record in parquet.iter_batches(batch_size, columns=every):
-        skipped = min(done, len(record))
-        done -= skipped
-        if skipped < len(record):
-            yield record.slice(skipped)
 
 
 def _present(

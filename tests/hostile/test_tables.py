@@ -5,7 +5,6 @@ import gzip
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -103,13 +102,6 @@ def test_names_of_columns_need_not_be_text(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"extra", b"\xff\xfetra"))
     assert read(tmp_path) == (4, {"shard_corrupt": 1})
     assert Pool("p", str(tmp_path)).count() in (4, 8)
-
-
-def test_statistics_of_a_footer_are_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pyarrow ends the process where they are damaged."""
-    path = write_pool(tmp_path, table(url=["u"] * 4))
-    monkeypatch.setattr(pq.ParquetFile, "metadata", SimpleNamespace(num_rows=4, num_row_groups=1))
-    assert len(next(read_metadata(str(path), {}, frozenset(), 10, Counter()))) == 4
 
 
 @pytest.mark.parametrize("name", COLUMNS)

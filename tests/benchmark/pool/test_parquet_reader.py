@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.batch import SampleError
-from benchmark.core.uids import decode_uids, make_uid
-from benchmark.pool import parquet_reader
+from benchmark.core.uids import decode_uids
 from benchmark.pool.parquet_reader import read_metadata
 from benchmark.pool.sample_fields import check_caption, check_uid, usable_captions
 
@@ -141,19 +140,3 @@ def test_a_column_that_is_no_text_has_no_caption(tmp_path: Path, value: Any, rea
     drops = Counter[str]()
     (batch,) = read_metadata(str(tmp_path / "a.parquet"), {}, frozenset(), 10, drops)
     assert (len(batch), drops) == (0, {reason: 3})
-
-
-@pytest.mark.parametrize("missing", [False, True])
-def test_urls_are_read_where_a_uid_is_missing(tmp_path: Path, missing: bool, monkeypatch) -> None:
-    uids = [HEX, None if missing else HEX[::-1]]
-    table = {"uid": uids, "url": ["u0", "u1"], "key": ["0", "1"], "text": ["one", "two"]}
-    pq.write_table(pa.table(table), tmp_path / "a.parquet")
-    records, plain_usable = [], parquet_reader._usable
-    monkeypatch.setattr(
-        parquet_reader, "_usable", lambda record, *args: records.append(record) or plain_usable(record, *args)
-    )
-    (batch,) = read_metadata(str(tmp_path / "a.parquet"), {}, frozenset(), 10, Counter())
-    assert ("url" in records[0], "key" in records[0]) == (missing, missing)
-    assert decode_uids(batch.uids)[1] == (make_uid("u1", "two") if missing else HEX[::-1])
-    (batch,) = read_metadata(str(tmp_path / "a.parquet"), {}, frozenset({"url"}), 10, Counter())
-    assert batch.columns["url"].tolist() == ["u0", "u1"]
