@@ -58,7 +58,7 @@ perf-8m: setup ## Measure every stage on eight million pairs, once: over an hour
 fuzz: setup ## Damaged files through the readers for ten minutes
 	$(PYTHON) -m tests.hostile.fuzz
 
-chaos: setup ## Whole runs killed, stopped, without disk or with another time, a hundred times; goes on where it was stopped
+chaos: setup ## Whole runs killed, stopped, without disk or with another time, a hundred times
 	$(PYTHON) -m tests.hostile.chaos build/chaos
 
 mutants: setup | $(filter .uv/bin/uv,$(UV)) ## Change the code of MODULES=filters/clip.py, count the changes that tests notice; all rooms take days

@@ -1,11 +1,9 @@
 """A whole run that is killed, stopped, starved of disk and sent back in time, and one that is left alone.
 
-``python -m tests.hostile.chaos FOLDER --strikes 100`` (`make chaos`) disturbs runs until they were struck so often;
-started again, it goes on after the last run that ended.
+``python -m tests.hostile.chaos FOLDER --strikes 100`` (`make chaos`) disturbs runs until they were struck so often.
 """
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -16,13 +14,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import count, pairwise
 from pathlib import Path
 
 import numpy as np
 
-from benchmark.core.paths import write_text
 from tests.hostile.artefacts import artefacts, differences
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,13 +38,7 @@ STAGES = (
     r"evaluate: .*/captioner$", r"evaluate: dual_encoder$", r"evaluate: .*/dual_encoder$",
 )  # fmt: skip
 FAULTS = ("kill", "kill all", "terminate", "interrupt", "pause", "full disk", "clock back")
-ENDS = {
-    "kill": -signal.SIGKILL,
-    "kill all": -signal.SIGKILL,
-    "terminate": 143,
-    "interrupt": 130,
-    "full disk": 2,
-}
+ENDS = {"terminate": 143, "interrupt": 130, "full disk": 2}  # exit codes; of the others it is SIGKILL's
 DISK = "disk"
 DEADLINE = 900.0  # seconds; a run of this size takes a minute
 
@@ -75,16 +66,12 @@ class Command:
         self.log = self.folder / f"{len(list(self.folder.glob('*.log')))}.log"
         # Not by the command faketime, which would be a process of its own between this one and the run.
         past = {"LD_PRELOAD": str(faketime()), "FAKETIME": f"-{self.days_back}d"} if self.days_back else {}
-        environment = {
-            "XDG_CACHE_HOME": str(disk / "cache"),
-            "PYTHONPATH": str(ROOT),
-            "OMP_NUM_THREADS": "1",
-        }
+        paths = {"XDG_CACHE_HOME": str(disk / "cache"), "PYTHONPATH": str(ROOT)}
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "benchmark", *RUN, f"results_dir={disk / 'results'}"],
                 cwd=disk,
-                env=os.environ | environment | past,
+                env=os.environ | paths | past | {"OMP_NUM_THREADS": "1"},
                 stdout=subprocess.DEVNULL,
                 stderr=log,
                 start_new_session=True,
@@ -212,9 +199,8 @@ def faketime() -> Path | None:
 
 def possible_faults(small: bool) -> tuple[str, ...]:
     """Return the faults that can be tried here: a full disk needs a small one, another time Debian's faketime."""
-    missing = {"full disk"} if not small else set()
-    missing |= {"clock back"} if faketime() is None else set()
-    return tuple(fault for fault in FAULTS if fault not in missing)
+    possible = {"full disk": small, "clock back": faketime() is not None}
+    return tuple(fault for fault in FAULTS if possible.get(fault, True))
 
 
 def planned(
@@ -237,26 +223,20 @@ def _evenly(rng: np.random.Generator, kinds: int, number: int) -> list[int]:
     return [int(kind) for _ in range(-(-number // kinds)) for kind in rng.permutation(kinds)][:number]
 
 
-@dataclass(frozen=True)
-class Undisturbed:
-    """What a run leaves that is left alone, and how long its stages took."""
-
-    left: dict[str, str]
-    seconds: list[float]
-
-
-def undisturbed(folder: Path) -> Undisturbed:
-    """Let a run end in `folder`."""
+def undisturbed(folder: Path) -> tuple[dict[str, str], list[float]]:
+    """Let a run end in `folder`; return what it leaves, and how long its stages took."""
     seconds = Command(folder).seconds_of_stages()
-    return Undisturbed(artefacts(folder / DISK), seconds)
+    return artefacts(folder / DISK), seconds
 
 
-def disturbed(folder: Path, seed: int, number: int, pause: float, beside: Undisturbed) -> Chaos:
-    """Let a run in `folder` end in spite of `number` faults; what it leaves otherwise than `beside` is wrong."""
+def disturbed(
+    folder: Path, seed: int, number: int, pause: float, left: dict[str, str], seconds: Sequence[float]
+) -> Chaos:
+    """Let a run in `folder` end in spite of `number` faults; what it leaves otherwise than `left` is wrong."""
     chaos = Chaos(folder, pause)
     with small_disk(folder / DISK) as small:
-        chaos.disturb(planned(seed, beside.seconds, possible_faults(small), number))
-        if wrong := differences(artefacts(folder / DISK), beside.left):
+        chaos.disturb(planned(seed, seconds, possible_faults(small), number))
+        if wrong := differences(artefacts(folder / DISK), left):
             chaos.wrong += [f"{folder}: {path} differs" for path in wrong]
             shutil.copytree(folder / DISK, folder / "differs")  # the disk is in memory
     return chaos
@@ -270,27 +250,17 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=60, help="seconds between SIGSTOP and SIGCONT")
     arguments = parser.parse_args()
     top = arguments.folder.resolve()  # runs have working folders of their own
-    first, runs = top / "undisturbed.json", top / "runs"
-    runs.mkdir(parents=True, exist_ok=True)
-    if not first.exists():
-        write_text(first, json.dumps(asdict(undisturbed(top / "undisturbed"))))
-    beside = Undisturbed(**json.loads(first.read_text()))
-    struck: Counter[str] = Counter()
-    wrong = []
+    shutil.rmtree(top, ignore_errors=True)
+    left, seconds = undisturbed(top / "undisturbed")
+    struck, wrong = Counter[str](), list[str]()
     for seed in count():
-        if sum(struck.values()) >= arguments.strikes:
+        if struck.total() >= arguments.strikes:
             break
-        record = runs / f"{seed}.json"
-        if not record.exists():
-            folder = top / f"disturbed-{seed}"
-            shutil.rmtree(folder, ignore_errors=True)
-            chaos = disturbed(folder, seed, 10, arguments.pause, beside)
-            write_text(record, json.dumps({"struck": chaos.struck, "wrong": chaos.wrong}))
-        read = json.loads(record.read_text())
-        struck += Counter(read["struck"])
-        wrong += read["wrong"]
-        print(f"run {seed}: {sum(struck.values())} strikes, {len(wrong)} of them wrong", flush=True)
-    print(f"{dict(struck)} in {seed} runs; {len(beside.left)} files compared after each", *wrong, sep="\n")
+        chaos = disturbed(top / f"disturbed-{seed}", seed, 10, arguments.pause, left, seconds)
+        struck += chaos.struck
+        wrong += chaos.wrong
+        print(f"run {seed}: {struck.total()} strikes, {len(wrong)} of them wrong", flush=True)
+    print(f"{dict(struck)} in {seed} runs; {len(left)} files compared after each", *wrong, sep="\n")
     return bool(wrong)
 
 

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.full
 
 
 def test_ten_faults_change_nothing(tmp_path: Path) -> None:
-    beside = undisturbed(tmp_path / "undisturbed")
-    chaos = disturbed(tmp_path / "disturbed", seed=0, number=10, pause=2, beside=beside)
+    left, seconds = undisturbed(tmp_path / "undisturbed")
+    chaos = disturbed(tmp_path / "disturbed", 0, 10, pause=2, left=left, seconds=seconds)
     assert chaos.wrong == []
     assert sum(chaos.struck.values()) >= 5

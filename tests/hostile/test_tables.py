@@ -3,7 +3,6 @@
 import csv
 import gzip
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -148,15 +147,6 @@ def test_lists_of_uids_may_be_zipped_or_marked(tmp_path: Path, name: str) -> Non
         listed = UidList(str(tmp_path / name))
         listed.setup(torch.device("cpu"))
         assert len(listed._uids) == 4
-
-
-def test_damaged_lists_of_uids_are_told(tmp_path: Path) -> None:
-    path = tmp_path / "uids.parquet"
-    for data in damaged_tables(100):
-        path.write_bytes(data)
-        for scorer in (UidList(str(path)), ScoreFile(str(path), "q")):
-            with suppress(UserError):
-                scorer.setup(torch.device("cpu"))
 
 
 def test_ratings_may_be_marked_but_not_without_end(tmp_path: Path) -> None:

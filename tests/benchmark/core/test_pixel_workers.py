@@ -8,8 +8,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Future
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,12 +136,6 @@ def test_processes_end_with_their_owner() -> None:
     assert not started.is_alive()
 
 
-@pytest.mark.parametrize(("processes", "waiting"), [(1, 10), (16, 32)])
-def test_pixels_that_wait_are_bounded(processes: int, waiting: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pixel_workers, "QUEUE_BYTES", 10 * CHUNK * 3 * 4)
-    assert PixelWorkers(to_pixels, processes, CPU)._slots == waiting  # each process has pixels to fill
-
-
 def test_processes_start_once_shards_have_many_images_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,19 +203,8 @@ class InEngineWorker:
         return sum(len(pixels) for pixels, _ in self._workers.blocks(chunks([level] * 10)))
 
 
-class BrokenPool:
-    """As a process pool is once one of its processes was killed."""
-
-    def submit(self, *_: object) -> Future[None]:
-        future = Future[None]()
-        future.set_exception(BrokenProcessPool("terminated abruptly"))
-        return future
-
-
-@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_killed_process_ends_the_work_with_one_line(killed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not killed:
-        monkeypatch.setattr(PixelWorkers, "_start_processes", lambda _: BrokenPool())
+@pytest.mark.slow
+def test_a_killed_process_ends_the_work_with_one_line() -> None:
     with pytest.raises(UserError, match=r"^a process that decodes images was killed; .*fewer cores") as ended:
         list(LocalEngine("cpu", 1).run(InEngineWorker(), [4, 254]))
     assert isinstance(

@@ -50,15 +50,6 @@ def test_text_filters_read_tars_when_there_is_no_metadata(tmp_path) -> None:
     assert pool.count() is None
 
 
-def test_laion_columns_and_missing_uids(tmp_path) -> None:
-    table = {"URL": ["u0", "u1"], "TEXT": ["first", "second"], "similarity": [0.31, 0.4]}
-    pq.write_table(pa.table(table), tmp_path / "part-0.parquet")
-    pool = Pool("laion", str(tmp_path), {"url": "URL", "text": "TEXT", "clip": "similarity"})
-    (batch,), _ = read(pool, frozenset({"clip"}))
-    assert decode_uids(batch.uids) == [make_uid("u0", "first"), make_uid("u1", "second")]
-    assert batch.columns["clip"].tolist() == [0.31, 0.4]
-
-
 def unsafe_pool(tmp_path, **settings) -> Pool:
     """Five samples, of which the first and the last are safe; the last but one is not rated."""
     ratings = ["UNLIKELY", "NSFW", "UNSURE", None, "UNLIKELY"]
