@@ -5,11 +5,16 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+import numpy.typing as npt
+from PIL import Image as Picture
+from PIL import ImageDraw, ImageFont
 
 from benchmark.demo.draws import pick
-from benchmark.demo.letters import LINE_SPACING, Image, line_width, space_width, text_coverage
 
+Image = npt.NDArray[np.uint8]
 Colour = tuple[int, int, int]
+LINE_SPACING = 1.2  # in font sizes
+DESCENT = 4  # rows below the last line, for letters such as g
 DARK: tuple[Colour, ...] = ((24, 24, 30), (120, 20, 40), (20, 50, 120), (20, 84, 50), (90, 40, 110))
 PALE: tuple[Colour, ...] = (
     (250, 250, 250),
@@ -23,6 +28,24 @@ OUTLINE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
 MAX_OVERLAY_HEIGHT = 17  # small enough to leave most of the scene visible
 
 
+_font = lru_cache(maxsize=64)(ImageFont.load_default)
+
+
+@lru_cache(maxsize=50_000)
+def _line_width(line: str, height: int) -> float:
+    return _font(height).getlength(line)
+
+
+def _text_coverage(lines: Sequence[str], height: int, width: int) -> Image:
+    """Return how much of each pixel centred lines cover, 0 to 255: uint8, shape (text height + 4, width)."""
+    canvas = Picture.new("L", (width, round(len(lines) * height * LINE_SPACING) + DESCENT))
+    pen = ImageDraw.Draw(canvas)
+    for number, line in enumerate(lines):
+        start = (width - _line_width(line, height)) / 2, number * height * LINE_SPACING
+        pen.text(start, line, 255, _font(height))
+    return np.asarray(canvas)
+
+
 def _lines(words: Sequence[str], limit: float, height: int) -> tuple[tuple[str, ...], float]:
     """Break `words` into lines of at most `limit` pixels; return them and the width of the widest.
 
@@ -31,14 +54,12 @@ def _lines(words: Sequence[str], limit: float, height: int) -> tuple[tuple[str, 
     lines: list[str] = []
     widths: list[float] = []
     for word in words:
-        width = line_width(word, height)
-        # The width of two words is that of each and of the space, where letters beside it may move closer to it.
-        joined = widths[-1] + width + space_width(lines[-1][-1], word[0], height) if lines else limit + 1
-        if joined <= limit:
-            lines[-1], widths[-1] = f"{lines[-1]} {word}", joined
+        joined = f"{lines[-1]} {word}" if lines else word
+        if lines and (width := _line_width(joined, height)) <= limit:
+            lines[-1], widths[-1] = joined, width
         else:
             lines.append(word)
-            widths.append(width)
+            widths.append(_line_width(word, height))
     return tuple(lines), max(widths)
 
 
@@ -70,7 +91,7 @@ def _draw(
 ) -> None:
     """Draw `lines` into `image` starting at row `top`, with an outline of colour `edge` unless it is None."""
     region = image[top:]
-    coverage = text_coverage(lines, height, image.shape[1])[: len(region)]
+    coverage = _text_coverage(lines, height, image.shape[1])[: len(region)]
     region = region[: len(coverage)]
     if edge:
         _blend(region, edge, np.asarray(cv2.dilate(coverage, OUTLINE), np.uint8))

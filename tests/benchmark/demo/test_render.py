@@ -1,14 +1,10 @@
 """Rendered images: every kind, colour, pattern and action is visible, and text fits."""
 
-import random
-
 import cv2
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw, ImageFont
 
 from benchmark.demo.backgrounds import PAINTERS, backgrounds
-from benchmark.demo.letters import line_width, text_coverage
 from benchmark.demo.render import render
 from benchmark.demo.sprites import PAINTS, SPRITES
 from benchmark.demo.text_rendering import overlay_text, render_text
@@ -128,25 +124,3 @@ def test_letters_are_tall_enough_for_ocr():
     ink = np.abs(grey - grey[0, 0]) > 60
     runs = np.diff(np.flatnonzero(np.diff(np.concatenate([[0], ink.any(axis=1).astype(int), [0]]))))[::2]
     assert runs.max() >= 9
-
-
-@pytest.mark.parametrize(
-    "line", ["", "A", "AVATAR: To Type, We VAULT", "naïve Übung – 5\u00d77 cm", "日本 ﬁt"]
-)
-@pytest.mark.parametrize("height", [10, 17, 30])
-def test_a_line_is_as_wide_as_pillow_says(line, height):
-    assert line_width(line, height) == ImageFont.load_default(height).getlength(line)
-
-
-@pytest.mark.parametrize("height", [11, 17, 30])
-def test_text_has_the_pixels_that_pillow_draws(height):
-    draw = random.Random(height)
-    printable = "".join(map(chr, range(33, 127))) + "    fijlrtÅÉÜçñß×–日"
-    for _ in range(100):
-        lines = ["".join(draw.choices(printable, k=draw.randint(1, 14))) for _ in range(3)]
-        canvas = Image.new("L", (128, round(3 * height * 1.2) + 4))
-        pen, font = ImageDraw.Draw(canvas), ImageFont.load_default(height)
-        for number, line in enumerate(lines):
-            start = (128 - line_width(line, height)) / 2
-            pen.text((start, number * height * 1.2), line, 255, font)
-        assert np.array_equal(text_coverage(lines, height, 128), np.asarray(canvas)), lines
