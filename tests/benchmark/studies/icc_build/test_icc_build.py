@@ -119,6 +119,7 @@ def test_new_annotations_rerun_only_the_last_steps(built, tmp_path):
         root / "vba" / "distilled" / "model" / "model.safetensors",
     ]
     before = [path.stat().st_mtime_ns for path in kept]
+    shutil.rmtree(root / "icc")
     build(config(f"icc.output={root}", "icc.annotations=null")).run()
     assert [path.stat().st_mtime_ns for path in kept] == before
     assert '"a": 13.2' in (root / "icc" / "combination" / "combination.json").read_text()
@@ -137,7 +138,7 @@ def test_a_missing_model_is_reported_before_any_step(tmp_path, role):
 
 
 def test_a_build_of_other_captions_is_refused(built):
-    with pytest.raises(UserError, match="holds a build from other captions; set"):
+    with pytest.raises(UserError, match="holds a build from other inputs of captions; set"):
         build(config(f"icc.output={built}", "icc.scoring_captions=21")).run()
     assert (built / "icc" / "distilled" / "model" / "model.safetensors").is_file()
 
