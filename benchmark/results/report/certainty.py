@@ -163,7 +163,7 @@ class Compared:
 def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
     having = [entry for entry in entries if measure.values(entry)]
-    runs = [[run for run in entry.runs if measure.value(run) is not None] for entry in having]
+    runs = [[run for run in entry.runs if measure.metrics([run])] for entry in having]
     scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
     resampled = iter(resampled_values(measure.metric, measure.evaluation, scores))
     means = [_mean([next(resampled) for _ in of_entry]) for of_entry in runs]

@@ -65,6 +65,7 @@ def test_planted_images_are_counted_and_warned_of(
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
         "contamination: 1 of 4 kept pairs have an image of coco (all with the same bytes)"
     ]
+    assert count(pool, sets, samples[1:2])["coco"].kept == 1  # the first of the kept pairs
 
 
 def test_of_a_remote_pool_the_kept_pairs_are_checked(tmp_path: Path, sets: list[EvaluationSet]) -> None:

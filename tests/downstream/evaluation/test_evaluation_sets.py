@@ -18,8 +18,6 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import State, look, provide
 from downstream.evaluation.evaluation_sets import (
-    EvaluationSet,
-    ImageFile,
     Item,
     coco_captions,
     karpathy,
@@ -288,16 +286,6 @@ def test_broken_tars_are_errors(shards: Path) -> None:
                 kept.addfile(member, tar.extractfile(member))
     with pytest.raises(UserError, match=r"sample s0000001 in .* must have an image and a"):
         webdataset("coco", str(shards), captioning=True, retrieval=True)
-
-
-def test_an_item_reads_its_own_bytes_of_a_shared_file(tmp_path: Path) -> None:
-    red, dark = jpeg(200), jpeg(20)
-    (tmp_path / "both").write_bytes(red + dark)
-    item = Item("x", ImageFile(tmp_path / "both", len(red), len(dark)), ["a"])
-    assert (
-        EvaluationSet("both", [item], captioning=True, retrieval=False).items[0].load().getpixel((4, 4))[0]
-        < 40
-    )
 
 
 def test_the_fingerprint_tells_images_of_one_size_apart(coco: dict[str, Any]) -> None:

@@ -137,12 +137,6 @@ def test_a_missing_model_is_reported_before_any_step(tmp_path, role):
     assert not (tmp_path / "build").exists()
 
 
-def test_a_build_of_other_captions_is_refused(built):
-    with pytest.raises(UserError, match="holds a build from other inputs of captions; set"):
-        build(config(f"icc.output={built}", "icc.scoring_captions=21")).run()
-    assert (built / "icc" / "distilled" / "model" / "model.safetensors").is_file()
-
-
 def test_the_build_frees_its_models(built, tmp_path):
     root = tmp_path / "build"
     shutil.copytree(built, root)
