@@ -51,15 +51,6 @@ def test_no_text_is_a_formula_and_numbers_stay_numbers() -> None:
         } == {f"'{text.strip()}"}
 
 
-def test_labels_tell_settings_apart() -> None:
-    runs = [run("clip", seed=seed, run_id=str(seed)) for seed in (0, 1)]
-    runs = [
-        replace(made, selection=replace(made.selection, config={"model": model}))
-        for made, model in zip(runs, ("B-32", "L-14"), strict=True)
-    ]
-    assert [row["label"] for row in read(runs)[::2]] == ["clip (model=B-32)", "clip (model=L-14)"]
-
-
 def test_json_holds_the_leaderboards_nested() -> None:
     boards = leaderboards([run("clip"), run("clip", seed=1), run("oracle"), run("clip", size=100_000)])
     data = json.loads(leaderboards_json(boards, [LeftOut(Path("a.json"), "why")]))
