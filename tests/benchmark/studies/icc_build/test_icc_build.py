@@ -13,16 +13,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from safetensors.torch import load_file
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.run.config import CONF, make_filter, register_resolvers
+from benchmark.run.config import make_filter
 from benchmark.run.icc_build import icc_build, make_plan
 from benchmark.run.job import Job
 from benchmark.studies.icc_build.build import Build, ReconstructShard
+from tests.jobs import compose_config
 from tests.pools import numbered_uids
 from tools.scale_models.data import conceptual_captions
 
@@ -43,9 +43,7 @@ def captions(tmp_path_factory) -> None:
 
 
 def config(*overrides: str):
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", [*SMALL, *overrides])
+    return compose_config(*SMALL, *overrides)
 
 
 def build(cfg) -> Build:
