@@ -12,7 +12,6 @@ from benchmark.core.uids import UID_DTYPE, first_of_each, sort_uids
 from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.scoring.corpus_fit import MappedCorpus
-from benchmark.scoring.corpus_rows import CorpusRows, write_rows
 from benchmark.scoring.feature_cache import load_features, save_features
 from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
@@ -79,7 +78,7 @@ def _read(embeddings: Rows) -> None:
 def fit(features: str, name: str) -> None:
     """The rows and the fit of a filter."""
     with tempfile.TemporaryDirectory() as folder:
-        FILTERS[name]().fit_corpus(MappedCorpus(_paths(features), (), Path(folder), LocalEngine("cpu", 1)))
+        FILTERS[name]().fit_corpus(_corpus(features, Path(folder)))
 
 
 def components(features: str) -> None:
@@ -105,10 +104,8 @@ def _paths(features: str) -> list[Path]:
 
 
 def _embeddings(features: str, folder: Path, name: str) -> LazyArray:
-    return _rows(features, folder).embeddings(name, folder / f"{name}.npy")
+    return _corpus(features, folder).embeddings(name)
 
 
-def _rows(features: str, folder: Path) -> CorpusRows:
-    if not (folder / "rows").exists():
-        write_rows(_paths(features), None, folder / "rows")
-    return CorpusRows(_paths(features), folder / "rows")
+def _corpus(features: str, folder: Path) -> MappedCorpus:
+    return MappedCorpus(_paths(features), folder, LocalEngine("cpu", 1))

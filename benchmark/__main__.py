@@ -8,12 +8,11 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from benchmark.cli.help_text import answer
-from benchmark.cli.jobs import compose_jobs, make_job, print_plan
+from benchmark.cli.jobs import compose_jobs, make_job, planned_sweeps, print_plan
 from benchmark.cli.mistakes import WrongJobsError, end_with_mistakes, explain_command
 from benchmark.cli.overrides import normalised
 from benchmark.cli.own_filters import name_own_filters
 from benchmark.cli.process import raise_if_stopped, set_environment, stop_on_signals
-from benchmark.cli.sweeps import planned_sweeps
 from benchmark.core.progress import configure_logging
 from benchmark.run.config import CONF, USER_ERRORS, explain, register_resolvers
 
@@ -52,8 +51,8 @@ def main() -> None:
             if sweeps := planned_sweeps(sys.argv[1:]):
                 jobs = compose_jobs(sweeps)
                 from benchmark.cli.sweep_runs import (
-                    run_sweeps,
-                )  # with the report, whose tables a sweep ends with
+                    run_sweeps,  # with the report, whose tables a sweep ends with
+                )
 
                 sys.exit(run_sweeps(sweeps, jobs, with_hydra))
             with_hydra(run_task)()

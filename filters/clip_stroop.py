@@ -25,10 +25,8 @@ class ClipStroop(ClipReader, Filter):
     paper prints the list; the configuration holds substitutes, and ``filter.prompts`` replaces them.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         prompts: sentences, each with one slot ``[*]``.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset({"text"})

@@ -18,7 +18,7 @@ from benchmark.core.uids import UID_DTYPE, UidArray
 from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
-from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Floats, Subset, chunks
+from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Floats, PieceWork, Subset, chunks
 from filters.embeddings.pool_embeddings import (
     check_width,
     read_target,
@@ -27,7 +27,6 @@ from filters.embeddings.pool_embeddings import (
 )
 from filters.english import english_detector, language_revision
 
-LIGHT_SHARDS = 16  # so many are read in less time than starting a worker process takes
 MINIMUM_WORDS, MINIMUM_CHARACTERS = 2, 6
 # The words that the release counts, fastText's: only ASCII white space separates them, and a newline is one itself.
 FASTTEXT_WORD = re.compile(r"[^ \n\r\t\v\f\0]+|\n")
@@ -42,12 +41,10 @@ class ImageBased(CorpusFilter):
     this one in a `Cascade`. K-means has a file of the image embeddings in single precision meanwhile.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         target: path of a ``.npy`` of image embeddings of that model, (m, d); ImageNet's in DataComp.
         clusters: number of clusters of the pool's images.
         seed: random seed of k-means.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset({"text"})
@@ -119,11 +116,10 @@ class ImageBased(CorpusFilter):
         return self._kept(batch.uids)
 
 
-class _UsableCaptions:
+class _UsableCaptions(PieceWork):
     """The uids of the pairs of each shard whose captions are English and long enough."""
 
     def __init__(self, shards: Sequence[Iterable[Batch]]) -> None:
-        self.light = len(shards) < LIGHT_SHARDS
         self._shards = shards
 
     def setup(self, device: Device) -> None:

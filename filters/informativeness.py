@@ -19,7 +19,6 @@ KINDS = ("unigrams", "bigrams")
 # Counters per kind of n-gram, 128 MB, whatever the size of the pool. N-grams with the same hash share a counter: with
 # 0.7 times as many distinct n-grams as counters, scores are 2.5% too low but rank the same (Spearman 0.9997).
 COUNTERS = 1 << 25
-LIGHT_SHARDS = 64  # so many are counted in less time than starting a worker process takes
 
 
 class Informativeness(CorpusFilter):
@@ -75,10 +74,7 @@ class _CountNgrams(PieceWork):
     """The counters of the n-grams of each shard in ascending order, and their counts above 0, shape (2, m)."""
 
     def __init__(self, shards: Sequence[Iterable[Batch]]) -> None:
-        self.light = len(shards) < LIGHT_SHARDS
         self._shards = shards
-
-    setup = PieceWork.setup  # nothing to prepare: workers import no torch
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.uint32]:
         """Count the n-grams of one shard."""

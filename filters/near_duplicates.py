@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
-from benchmark.core.devices import Device
 from benchmark.core.disk_buckets import Buckets
 from benchmark.core.extras import require
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids
@@ -17,13 +16,12 @@ from filters.base import Scores
 from filters.clip import ClipFeatures, cosines
 from filters.composite import Cascade
 from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
-from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, Subset, chunks
+from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, PieceWork, Rows, Subset, chunks
 from filters.random import Random
 
 BLOCK = 4096  # rows of a cluster that are compared at a time
 MAX_DISTANCE = 2.0  # of cosines
 PIECE = 16384  # images of the clusters that a worker compares at a time
-LIGHT_ROWS = 1 << 18  # so many are compared in less time than starting a worker process takes
 
 
 class NearDuplicates(CorpusFilter):
@@ -34,11 +32,9 @@ class NearDuplicates(CorpusFilter):
     SemDeDup, removed images still remove others.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         clusters: number of image clusters; only images of the same cluster are compared.
         seed: random seed of k-means and of the order of equal CLIP scores.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()
@@ -116,7 +112,7 @@ class ClusterMembers:
             buckets.add(of_chunk.values, records)
 
 
-class _CompareClusters:
+class _CompareClusters(PieceWork):
     """Distances within clusters; a piece is some clusters, of about `PIECE` images together.
 
     Args:
@@ -126,15 +122,11 @@ class _CompareClusters:
     """
 
     def __init__(self, members: ClusterMembers, uids: MappedUids, seed: int) -> None:
-        self.light = len(uids) < LIGHT_ROWS
         # The ends of each piece's clusters.
         self.pieces = np.split(members.ends, np.flatnonzero(np.diff(members.ends // PIECE)) + 1)
         self._array = members.array
         self._uids = uids
         self._seed = seed
-
-    def setup(self, device: Device) -> None:
-        """Load nothing."""
 
     def members(self, piece: int) -> npt.NDArray[np.void]:
         """Return the records of the images in one piece, (n,), mapped."""
@@ -181,12 +173,10 @@ def distinct(
     """Return SemDeDup as a filter: one image per group of near-duplicates; of more than k that pass, a random k.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         clusters: number of image clusters; only images of the same cluster are compared.
         duplicate_similarity: cosine from which two images are near-duplicates.
         seed: random seed of k-means and of the random k.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
     distances = NearDuplicates(model, pretrained, clusters, seed, precision)
     return Cascade({"distinct": distances, "random": Random(seed)}, {"distinct": 1 - duplicate_similarity})

@@ -18,7 +18,7 @@ from benchmark.core.mapped_files import LazyArray, new_mapped, write_array
 from benchmark.core.ranges import PositiveInt, checked
 from filters.base import Scores
 from filters.clip import ClipFeatures, cosines
-from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Rows, chunks
+from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, PieceWork, Rows, chunks
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # Side of the blocks of similarities that are summed at a time: on a CPU they fit into its caches.
 TILE = {"cpu": 512, "cuda": 8192}
 MIN_TEMPERATURE = 0.002  # below it exp(1 / temperature) overflows
-LIGHT_COSINES = 1 << 27  # so many take less time than starting a worker process
 
 
 @checked
@@ -102,7 +101,7 @@ class NegClipLoss(CorpusFilter):
         return cosines(batch.features["image"], batch.features["text"]) - self._normalisers(batch.uids)
 
 
-class _LossBatches:
+class _LossBatches(PieceWork):
     """The batches of one partition, numbered from 0, on the disk in the partition's order.
 
     Args:
@@ -123,7 +122,6 @@ class _LossBatches:
     ) -> None:
         self.pairs = len(order)
         self.count = max(1, -(-self.pairs // loss_batch))
-        self.light = self.pairs * min(self.pairs, loss_batch) < LIGHT_COSINES
         self._images, self._texts = (
             _in_order(corpus.embeddings(n), order, folder / f"{n}.npy") for n in ("image", "text")
         )

@@ -40,12 +40,10 @@ class NormSim(Targeted):
     fraction of the pool removed before it.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         norm: p, 2 or infinity.
         target: path of a ``.npy`` of image embeddings of that model, (m, d); None for the pool's own (norm 2 only).
         steps: number of removal steps without a target; each removes the same number of samples.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()

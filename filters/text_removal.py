@@ -87,12 +87,10 @@ class TextRemovedClip(Filter):
     (2023, section 5.1) inpaint the legible text, or only the lines that share a word with the caption.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         ocr: OCR engine.
         area: ``detected`` text, ``all`` legible text, or text ``co``-embedded with the caption.
         fill: ``surround`` or ``inpaint``.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     batch_size: ClassVar[int] = 64  # whole images are in memory
@@ -214,12 +212,10 @@ def relative_score(
     """Return RSA or RSC as a filter.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         ocr: OCR engine.
         area: ``all`` text for RSA, ``co``-embedded text for RSC.
         control: whether to paint over the text areas of another image instead.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
     removal = RandomAreaRemovedClip if control else TextRemovedClip
     removed = removal(model, pretrained, ocr, area, fill="inpaint", precision=precision)

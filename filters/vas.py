@@ -23,10 +23,8 @@ class Vas(Targeted):
     """x^T S x for the image embedding x and the second moment S of a target's image embeddings.
 
     Args:
-        model: an open_clip model, see `load_clip`.
-        pretrained: open_clip's tag of the weights.
+        model, pretrained, precision: the CLIP, see `ClipReader`.
         target: path of a ``.npy`` of image embeddings of that model, (m, d); None for the pool's own.
-        precision: ``fp32`` or ``bf16``, see `load_clip`.
     """
 
     needs = frozenset()

@@ -19,7 +19,9 @@ def make_corpus(batches: Sequence[Batch]) -> MappedCorpus:
     for path, batch in zip(paths, batches, strict=True):
         arrays = {name: of.tolist() if of.dtype == object else of for name, of in batch.features.items()}
         save_features(path, batch.uids, arrays, {}, Seconds())
-    return MappedCorpus(paths, [[batch] for batch in batches], folder, LocalEngine("cpu", 1))
+    corpus = MappedCorpus(paths, folder, LocalEngine("cpu", 1))
+    corpus.shards = [[batch] for batch in batches]
+    return corpus
 
 
 def fit(scorer: CorpusFilter, batches: Sequence[Batch]) -> None:

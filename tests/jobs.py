@@ -22,4 +22,4 @@ def make_job(*overrides: str, sweep: Path | None = None) -> Job:
     hydra = cfg.hydra
     with open_dict(cfg):
         del cfg["hydra"]
-    return Job.from_config(cfg, hydra.runtime.choices, sweep, list(hydra.overrides.task))
+    return Job(cfg, dict(hydra.runtime.choices), list(hydra.overrides.task), sweep)

@@ -1,27 +1,108 @@
-"""The jobs of a command: their configurations, composed and checked before the first of them runs."""
+"""The jobs of a command: a single run or sweeps; composed and checked before the first of them runs."""
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob, Override, RangeSweep
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from benchmark.cli.mistakes import WrongJobsError, explain_command, name_job
 from benchmark.cli.overrides import GROUPS
-from benchmark.cli.sweeps import job_overrides
 from benchmark.core.errors import UserError
 from benchmark.run.config import CONF, USER_ERRORS, explain
 
 if TYPE_CHECKING:
     from benchmark.run.job import Job
+
+MULTIRUN = "--multirun"
+MAX_RUNS = 1_000  # of a command; each is composed and checked before the first
+SHOWS = {"--cfg", "-c", "--help", "-h", "--hydra-help", "--info", "-i", "--shell-completion", "-sc"}
+
+
+def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
+    """Return the arguments of each sweep that a command asks for; none for a single run.
+
+    ``filter=random,clip`` is one sweep. An experiment may list several in `sweeps`. Each takes the other overrides of
+    the command; of a setting that both give, the values that both list.
+
+    Raises:
+        UserError: the overrides leave no run of the experiment, or there are more than `MAX_RUNS`.
+    """
+    flags = [a for a in arguments if a.startswith("-") or "=" not in a]
+    if SHOWS & {flag.partition("=")[0] for flag in flags}:
+        return []
+    flags = [MULTIRUN, *(flag for flag in flags if flag not in {"-m", MULTIRUN})]
+    given = [a for a in arguments if not a.startswith("-") and "=" in a]
+    overrides = _parsed(given)
+    listed = [sweep for override in overrides for sweep in _listed_sweeps(override)]
+    if listed:
+        others = [o for o in overrides if o.key_or_group != "experiment"]
+        sweeps = [narrowed for sweep in listed if (narrowed := _narrowed(sweep.split(), others))]
+        if not sweeps:
+            raise UserError(
+                f"no run of the experiment has {' '.join(str(o.input_line) for o in others)}; give values that its"
+                " file lists, or leave the experiment out"
+            )
+    else:
+        sweeps = [given] if any(o.is_sweep_override() for o in overrides) else []
+    runs = sum(math.prod(len(_values(override)) for override in _parsed(sweep)) for sweep in sweeps)
+    if runs > MAX_RUNS:
+        raise UserError(f"a command must have at most {MAX_RUNS:,} runs, not {runs:,}; split the sweep")
+    return [flags + sweep for sweep in sweeps]
+
+
+def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
+    """Return the overrides of each job of one sweep, in the order of Hydra's own sweeper."""
+    settings = {
+        o.get_key_element(): [f"{o.get_key_element()}={v}" for v in _values(o)] for o in _parsed(overrides)
+    }
+    return list(map(list, product(*settings.values())))
+
+
+def _parsed(overrides: Sequence[str]) -> list[Override]:
+    return OverridesParser.create().parse_overrides(list(overrides))
+
+
+def _listed_sweeps(override: Override) -> list[str]:
+    """Return the overrides of each sweep that the file of an experiment lists; none for another override."""
+    path = CONF / "experiment" / f"{override.value()}.yaml"
+    if override.key_or_group != "experiment" or not path.is_file():
+        return []
+    return list(OmegaConf.select(OmegaConf.load(path), "sweeps", default=[]))
+
+
+def _narrowed(sweep: Sequence[str], overrides: Sequence[Override]) -> list[str]:
+    """Return the overrides of both, and of a setting in both the values that both list; none without such values."""
+    values = {o.get_key_element(): _values(o) for o in _parsed(sweep)}
+    for override in overrides:
+        key, given = override.get_key_element(), _values(override)
+        values[key] = [value for value in values.get(key, given) if value in given]
+    return [f"{key}={','.join(of_key)}" for key, of_key in values.items()] if all(values.values()) else []
+
+
+def _values(override: Override) -> list[str]:
+    """Return the values that an override gives to its setting, one per run."""
+    value = override.value()
+    if isinstance(value, Glob):
+        return value.filter([path.stem for path in (CONF / override.key_or_group).glob("*.yaml")])
+    if isinstance(value, RangeSweep):
+        span = abs((value.stop or 0) - (value.start or 0))
+        if not span <= MAX_RUNS * abs(value.step):  # not a number, either
+            raise UserError(f"{override.input_line} must have at most {MAX_RUNS:,} values")
+    if override.is_discrete_sweep():
+        return list(override.sweep_string_iterator())
+    return [override.get_value_element_as_str()]
 
 
 @dataclass(frozen=True)
@@ -42,40 +123,12 @@ class SweepJob:
     def runs_here(self) -> bool:
         """Whether it runs in this process; Hydra runs it if another launcher, sweeper or kind of job is chosen."""
         hydra = self.composed.hydra
-        others = hydra.callbacks or hydra.job.env_set or hydra.job.chdir
-        return not others and {
-            hydra.runtime.choices[f"hydra/{part}"] for part in ("launcher", "sweeper")
-        } == {"basic"}
-
-    def place(self, folder: Path) -> None:
-        """Set the folder of the sweep."""
-        with read_write(self.composed.hydra):
-            self.composed.hydra.sweep.dir = str(folder)
-
-    @contextmanager
-    def settings(self) -> Iterator[DictConfig]:
-        """Yield the configuration without the node `hydra`, which Hydra's resolver reads within the block."""
-        before = HydraConfig.instance().cfg
-        HydraConfig.instance().set_config(self.composed)
-        try:
-            yield without_hydra(self.composed)
-        finally:
-            HydraConfig.instance().cfg = before
-
-
-def without_hydra(composed: DictConfig) -> DictConfig:
-    """Return a copy of a configuration without the node `hydra`."""
-    settings = composed.copy()
-    with open_dict(settings):
-        del settings["hydra"]
-    return settings
+        chosen = {hydra.runtime.choices[f"hydra/{part}"] for part in ("launcher", "sweeper")}
+        return chosen == {"basic"} and not (hydra.callbacks or hydra.job.env_set or hydra.job.chdir)
 
 
 def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
-    """Return the jobs of all sweeps in the order in which Hydra runs them.
-
-    Args:
-        sweeps: the arguments of each sweep, as `planned_sweeps` returns them.
+    """Return the jobs of all sweeps, as `planned_sweeps` returns them, in the order in which Hydra runs them.
 
     Raises:
         WrongJobsError: names each job that Hydra cannot compose, and why.
@@ -83,105 +136,89 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config-dir", "-cd")
     parser.add_argument("--config-name", "-cn", default="config")
-    jobs: list[tuple[int, list[str], DictConfig | str]] = []
+    planned = []
+    for index, arguments in enumerate(sweeps):
+        options, overrides = parser.parse_known_args(arguments)
+        hydras = [f"hydra.mode={RunMode.MULTIRUN.name}"]
+        if options.config_dir is not None:
+            if not Path(options.config_dir).is_dir():
+                raise UserError(f"--config-dir {options.config_dir} must be a folder with configs")
+            hydras.append(f"hydra.searchpath=['file://{Path(options.config_dir).absolute()}']")
+        of_sweep = job_overrides([o for o in overrides if "=" in o or o.startswith("~")])
+        planned += [(index, options.config_name, hydras, of_job) for of_job in of_sweep]
+    shared = set.intersection(*(set(of_job) for *_, of_job in planned)) if len(planned) > 1 else set()
+    jobs, mistakes = [], {}
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
-        for index, arguments in enumerate(sweeps):
-            options, overrides = parser.parse_known_args(arguments)
-            hydras = [f"hydra.mode={RunMode.MULTIRUN.name}"]
-            if options.config_dir is not None:
-                if not Path(options.config_dir).is_dir():
-                    raise UserError(f"--config-dir {options.config_dir} must be a folder with configs")
-                hydras.append(f"hydra.searchpath=['file://{Path(options.config_dir).absolute()}']")
-            for of_job in job_overrides([o for o in overrides if "=" in o or o.startswith("~")]):
-                try:
-                    composed = compose(options.config_name, [*hydras, *of_job], return_hydra_config=True)
-                    jobs.append((index, of_job, composed))
-                except USER_ERRORS as error:
-                    jobs.append((index, of_job, explain_command(error, of_job)))
-    names = _names([of_job for _, of_job, _ in jobs])
-    _refuse([(name, c if isinstance(c, str) else None) for name, (*_, c) in zip(names, jobs, strict=True)])
-    return [
-        SweepJob(name, index, c)
-        for name, (index, _, c) in zip(names, jobs, strict=True)
-        if isinstance(c, DictConfig)
-    ]
+        for index, config, hydras, of_job in planned:
+            name = " ".join(o for o in of_job if o not in shared and not o.startswith("hydra"))
+            try:
+                composed = compose(config, [*hydras, *of_job], return_hydra_config=True)
+                jobs.append(SweepJob(name, index, composed))
+            except USER_ERRORS as error:
+                mistakes[name] = explain_command(error, of_job)
+    _refuse(mistakes, len(planned))
+    return jobs
 
 
 def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
     """Return the checked jobs. Raises `WrongJobsError` unless each can run."""
-    checked: list[Job | str] = []
+    checked, mistakes = [], {}
     built: dict[str, Any] = {}
     for job in jobs:
-        with job.settings() as cfg:
-            try:
-                made = make_job(cfg, job.composed.hydra, built)
-                made.check()
-                checked.append(made)
-            except USER_ERRORS as error:
-                checked.append(explain(error))
-    _refuse([(job.name, c if isinstance(c, str) else None) for job, c in zip(jobs, checked, strict=True)])
-    return [job for job in checked if not isinstance(job, str)]
+        try:
+            HydraConfig.instance().set_config(job.composed)  # for interpolations such as ${hydra:runtime.cwd}
+            settings = job.composed.copy()
+            with open_dict(settings):
+                del settings["hydra"]
+            made = make_job(settings, job.composed.hydra, built)
+            made.check()
+            checked.append(made)
+        except USER_ERRORS as error:
+            mistakes[job.name] = explain(error)
+    _refuse(mistakes, len(jobs))
+    return checked
+
+
+def _refuse(mistakes: Mapping[str, str], jobs: int) -> None:
+    """Raise `WrongJobsError` if some of the jobs have a mistake, with one line if all have the same."""
+    if len(mistakes) == jobs and len(set(mistakes.values())) == 1:
+        raise WrongJobsError(list(mistakes.values())[:1])
+    if mistakes:
+        raise WrongJobsError([name_job(name, mistake) for name, mistake in mistakes.items()])
 
 
 def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -> Job:
-    """Return the job of a configuration. Raises `UserError` unless the settings that the command gives are right.
+    """Return the job of a configuration.
 
     Args:
         cfg: the configuration of a run.
         hydra: its node `hydra`.
         built: the parts that the jobs of a sweep share.
-    """
-    check_given(cfg, hydra)
-    from benchmark.run.job import Job  # imported once the settings are right
 
-    sweep = Path(hydra.sweep.dir) if hydra.mode == RunMode.MULTIRUN else None
-    return Job.from_config(cfg, hydra.runtime.choices, sweep, hydra.overrides.task, built)
-
-
-def check_given(cfg: DictConfig, hydra: Any) -> None:
-    """Raise `UserError` unless the settings that a command gives, or a config of the user's, are right.
-
-    Args:
-        cfg: the configuration of a run.
-        hydra: its node `hydra`.
+    Raises:
+        UserError: a setting that the command gives, or a config of the user's, is wrong.
     """
     own = any("command-line" in source.provider for source in hydra.runtime.config_sources)
     overrides: Any = OmegaConf.to_container(hydra.overrides.task)  # unresolved
     names = [override.lstrip("+~").partition("=")[0] for override in overrides]
-    given = (
-        [str(key) for key in cfg] if own else [n for n in names if n not in GROUPS and not set("@/") & set(n)]
-    )
-    if given:
-        from benchmark.cli.check_settings import (
-            check_settings,
-        )  # a choice of configs is right, without pydantic
+    given = [n for n in names if n not in GROUPS and not set("@/") & set(n)]
+    if own or given:  # a choice of configs is right, without pydantic
+        from benchmark.cli.check_settings import check_settings
 
-        check_settings(cfg, given)
+        check_settings(cfg, [str(key) for key in cfg] if own else given)
+    from benchmark.run.job import Job  # imported once the settings are right
+
+    sweep = Path(hydra.sweep.dir) if hydra.mode == RunMode.MULTIRUN else None
+    shared = {} if built is None else built
+    return Job(cfg.copy(), dict(hydra.runtime.choices), overrides, sweep, shared)
 
 
 def print_plan(jobs: Iterable[tuple[str, Job]]) -> None:
     """Print the plan of jobs, each with its name; nothing is run."""
     from benchmark.results.report.terminal import print_tables
-    from benchmark.run.plan.plan import Plan
+    from benchmark.run.plan import Plan
 
     plan = Plan()
     for name, job in jobs:
         plan.add(name, job)
     print_tables([plan.table()])
-
-
-def _refuse(mistakes: Sequence[tuple[str, str | None]]) -> None:
-    """Raise `WrongJobsError` if one of the jobs, each a name and its mistake, has a mistake."""
-    wrong = [(name, mistake) for name, mistake in mistakes if mistake is not None]
-    if len(wrong) == len(mistakes) and len({mistake for _, mistake in wrong}) == 1:
-        raise WrongJobsError([str(wrong[0][1])])
-    if wrong:
-        raise WrongJobsError([name_job(name, mistake) for name, mistake in wrong])
-
-
-def _names(overrides: Sequence[Sequence[str]]) -> list[str]:
-    """Return for each job its overrides that not all jobs have, of a single job all."""
-    shared = set.intersection(*map(set, overrides)) if len(overrides) > 1 else set()
-    return [
-        " ".join(o for o in of_job if o not in shared and not o.startswith("hydra")) for of_job in overrides
-    ]

@@ -68,11 +68,6 @@ def explain_command(error: Exception, arguments: Sequence[str]) -> str:
     return explain(error)
 
 
-def settings_given(arguments: Sequence[str]) -> list[str]:
-    """Return the overrides among the arguments of a command."""
-    return [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
-
-
 def _unreadable(override: str) -> str:
     name, _, value = override.partition("=")
     if re.fullmatch(r"[~+]*[\w./@:-]+", name) and value:
@@ -85,11 +80,14 @@ def _unknown(name: str, arguments: Sequence[str]) -> str:
     """Return the message for an unknown setting, with the names that could be meant."""
     if name in GROUPS:
         return f"{name} takes the name of a config; `python -m benchmark --help {name}` lists them"
+    if name in ("shards", "task.shards"):
+        return (
+            f"{name} is a setting of task=score alone: task=score task.shards=3/8 scores a part of the pool"
+        )
     # A misspelt group is answered without another composition.
     group = [] if "." in name else get_close_matches(name, GROUPS, n=1)
     suggestions = group or _meant(name, list(_names(_composed(name, arguments))))
-    given = (a.partition("=") for a in settings_given(arguments))
-    value = next((value for of, _, value in given if of == name and value), None)
+    value = next((a.partition("=")[2] for a in arguments if a.startswith(f"{name}=")), None)
     meant = " or ".join(f"{suggestion}={value}" if value else suggestion for suggestion in suggestions)
     hint = f"did you mean {meant}?" if meant else ALL
     return f"there is no setting {name!r}; {hint}"
@@ -109,7 +107,8 @@ def _meant(name: str, known: Sequence[str]) -> list[str]:
 
 def _composed(name: str, arguments: Sequence[str]) -> DictConfig:
     """Return the configuration of a command without the setting `name`; the default one if more is wrong."""
-    given = [a for a in settings_given(arguments) if a.lstrip("+~").partition("=")[0] != name]
+    others = [a for a in arguments if "=" in a and not a.startswith("-")]
+    given = [a for a in others if a.lstrip("+~").partition("=")[0] != name]
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(CONF), version_base="1.3"):
         try:

@@ -91,26 +91,21 @@ def _filter_class(given: str, module: str, attribute: str) -> type:
 
 
 def _module(given: str, name: str) -> Any:
-    """Import a module. Raises `UserError` with whatever kept it from being imported."""
+    """Import a module. Raises `UserError` with whatever kept it from being imported, and its place."""
     if not re.fullmatch(r"\w+(\.\w+)*", name) or name.endswith(".py"):
         raise UserError(f"filter={given}: {name!r} is not the name of a module; {HOW}")
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if f"{name}.".startswith(f"{error.name}."):
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             raise UserError(
                 f"filter={given}: there is no module {error.name} in {Path.cwd()}, nor is one installed; {HOW}"
             ) from None
-        raise UserError(f"filter={given} cannot be imported: {_described(error)}") from error
-    except Exception as error:
-        raise UserError(f"filter={given} cannot be imported: {_described(error)}") from error
-
-
-def _described(error: Exception) -> str:
-    """Return the error with the place of the line that raised it; a syntax error has its place in its text."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    place = "" if isinstance(error, SyntaxError) else f" ({where.filename}, line {where.lineno})"
-    return f"{type(error).__name__}: {error}{place}"
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        # A syntax error has its place in its text.
+        place = "" if isinstance(error, SyntaxError) else f" ({where.filename}, line {where.lineno})"
+        described = f"{type(error).__name__}: {error}{place}"
+        raise UserError(f"filter={given} cannot be imported: {described}") from error
 
 
 def _arguments(given: str, made: type) -> dict[str, Any]:

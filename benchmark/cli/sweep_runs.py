@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -9,13 +10,14 @@ import socket
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import asdict, dataclass
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, get_args
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
@@ -23,20 +25,48 @@ from omegaconf import DictConfig
 
 from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
 from benchmark.cli.mistakes import name_job
-from benchmark.cli.outcomes import Outcome, counts, job_file, outcome_tables, read_outcome, write_outcome
 from benchmark.cli.process import end_with, is_stop, raise_if_stopped
 from benchmark.core.errors import UserError, disk_errors_as_one_line
 from benchmark.core.launch import is_main_process, process_count
-from benchmark.core.paths import cache_folder
+from benchmark.core.output_folder import local_copy
+from benchmark.core.paths import cache_folder, remote_paths, write_text
 from benchmark.core.progress import configure_logging, log_to_file
+from benchmark.core.records import scan_records
+from benchmark.core.sanitize import map_texts, redact
+from benchmark.results.report.run_tables import joint_tables
+from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
-from benchmark.run.config import USER_ERRORS, explain, register_resolvers
+from benchmark.results.result import Result
+from benchmark.run.config import (
+    USER_ERRORS,
+    explain,
+    filter_settings,
+    make_filter,
+    register_resolvers,
+    resolved,
+)
+from benchmark.run.identity import make_run_id
+from benchmark.run.job import Job
 from benchmark.run.output import Finished
-
-if TYPE_CHECKING:
-    from benchmark.run.job import Job
+from benchmark.scoring.score_folder import remove_scores
+from benchmark.scoring.score_pool import check_columns
+from benchmark.scoring.work_ahead import extract_shared
+from filters.base import Filter
 
 log = logging.getLogger(__name__)
+SELECTING = ("score", "select", "export", "train", "run", "reshard")
+State = Literal["done", "skipped", "failed", "not run"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended; `text` is the path of its result, or the error's line."""
+
+    run: str
+    state: State
+    seconds: float = 0.0
+    text: str = ""
+    exit_code: int = 0
 
 
 def run_sweeps(
@@ -60,27 +90,23 @@ def run_sweeps(
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)
     try:
         for index, arguments in enumerate(sweeps):
-            of_sweep = [job for job in jobs if job.sweep == index]
-            if all(job.runs_here for job in of_sweep):
-                sweep.run_here(
-                    of_sweep,
-                    [made for job, made in zip(jobs, checked, strict=True) if job.sweep == index],
-                )
+            of_sweep = [(job, made) for job, made in zip(jobs, checked, strict=True) if job.sweep == index]
+            if all(job.runs_here for job, _ in of_sweep):
+                sweep.run_here(of_sweep)
             else:
                 sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
-                with_hydra(sweep.run)()
-            sweep.collect(len(of_sweep))
+                with_hydra(sweep.run_launched)()
+                sweep.collect(len(of_sweep))
     finally:
-        if not is_stop(sys.exc_info()[1]):
-            sweep.print_outcomes()
-    return sweep.exit_code
+        if not is_stop(sys.exc_info()[1]) and is_main_process():
+            print_tables(outcome_tables(sweep.outcomes()), stderr=True)
+    return min((outcome.exit_code for outcome in sweep.outcomes() if outcome.exit_code), default=0)
 
 
 class Sweep:
-    """The jobs of one command. It is pickled for the processes of a launcher.
+    """The jobs of one command, given by their names. It is pickled for the processes of a launcher.
 
-    Args:
-        names: the name of each job.
+    Files of each job in the sweep's folder: its log, its outcome (``json``), under a launcher its stdout (``out``).
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -90,29 +116,25 @@ class Sweep:
             folders.mkdir(parents=True, exist_ok=True)
             self.folder = Path(mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folders))
         self._process, self._host = os.getpid(), socket.gethostname()
-        self._first = 0  # number of the first job of the sweep that Hydra runs now
-        self._own: set[int] = set()  # numbers of the jobs that ran in this process
+        self._first = 0  # number of the first job of the sweep that runs now
 
-    def run_here(self, jobs: Sequence[SweepJob], checked: Sequence[Job]) -> None:
-        """Run the next jobs one after the other in this process.
-
-        Args:
-            jobs: the jobs.
-            checked: what `check_jobs` returned of them.
-        """
-        for job, made in zip(jobs, checked, strict=True):
-            job.place(self.folder)
-            made.sweep = self.folder
+    def run_here(self, jobs: Sequence[tuple[SweepJob, Job]]) -> None:
+        """Run the next jobs, each with what `check_jobs` returned of it, one after the other in this process."""
+        for _, job in jobs:
+            job.sweep = self.folder
         if process_count() == 1:  # in a launch one process scores while the others wait, job by job
-            self._share_work(checked)
-        for number, (job, made) in enumerate(zip(jobs, checked, strict=True), self._first):
-            with job.settings():
-                self._run_in_process(partial(_checked, made), number)
+            self._share_work([job for _, job in jobs])
+        for number, (composed, job) in enumerate(jobs, self._first):
+            HydraConfig.instance().set_config(composed.composed)
+            with log_to_file(self._file(number, "log")):
+                log.info("%s; %s", self._title(number), self._progress())
+                outcome = self.run_job(job.run, number)
+            if outcome.exit_code and process_count() > 1:
+                sys.exit(outcome.exit_code)  # ends the launch: its other processes would wait for this one
+        self._first += len(jobs)
 
     def _share_work(self, jobs: Sequence[Job]) -> None:
         """Extract the features that jobs share; whatever goes wrong, each job then does its own part of it."""
-        from benchmark.run.shared_work import extract_together  # imported with torch
-
         try:
             with log_to_file(self.folder / "shared.log"):
                 extract_together(jobs)
@@ -122,123 +144,137 @@ class Sweep:
             raise_if_stopped()
             log.exception("the jobs share no work, for an unexpected error")
 
-    def run(self, cfg: DictConfig) -> None:
-        """Run the task of a job that Hydra launched, in whichever process; errors are kept for the sweep's end."""
-        number = self._first + int(HydraConfig.get().job.num)
-        make = partial(make_job, cfg, HydraConfig.get())
-        if (os.getpid(), socket.gethostname()) == (self._process, self._host):
-            self._run_in_process(make, number)
-        else:
-            self._run_in_worker(make, number)
-
-    def _run_in_process(self, make: Callable[[], Job], number: int) -> None:
-        """Run a job in the process of the sweep."""
-        self._own.add(number)
-        with log_to_file(job_file(self.folder, number, "log")):
-            log.info(
-                "job %d of %d: %s; %s", number + 1, len(self.names), self.names[number], self._progress()
-            )
-            outcome = self._run(make, number)
-        if outcome.exit_code and process_count() > 1:
-            sys.exit(outcome.exit_code)  # ends the launch: its other processes would wait for this one
+    def run_launched(self, cfg: DictConfig) -> None:
+        """Run the task of a job that Hydra launched, in whichever process; `collect` prints what it printed."""
+        hydra = HydraConfig.get()
+        number = self._first + int(hydra.job.num)
+        if os.getpid() != self._process:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that launched this one ends it
+        register_resolvers()
+        configure_logging()
+        file = self._file(number, "log")
+        log.info("%s; log: %s", self._title(number), file)
+        with (
+            end_with(self._process, self._host),
+            self._file(number, "out").open("a") as out,
+            file.open("a") as errors,
+            redirect_stdout(out),
+            redirect_stderr(errors),
+            log_to_file(file, alone=True),
+        ):
+            outcome = self.run_job(lambda: make_job(cfg, hydra).run(), number)
+        log.info("%s; %s after %.0f s", self._title(number), outcome.state, outcome.seconds)
 
     def collect(self, jobs: int) -> None:
-        """Print what the next `jobs` jobs that did not run in this process wrote to stdout, and log their errors."""
-        for number in range(self._first, self._first + jobs):
-            if number in self._own:
-                continue
-            printed, outcome = job_file(self.folder, number, "out"), self._outcome(number, "failed")
+        """Print what the next `jobs` jobs wrote to stdout under a launcher, and log their errors."""
+        self._first += jobs
+        for number in range(self._first - jobs, self._first):
+            printed, outcome = self._file(number, "out"), self._outcome(number)
             if printed.is_file():
                 sys.stdout.write(printed.read_text(encoding="utf-8"))
                 sys.stdout.flush()
             if outcome.exit_code:
                 log.error("error: %s", name_job(outcome.run, outcome.text))
-        self._first += jobs
 
-    @property
-    def exit_code(self) -> int:
-        """0 if no job failed, 2 if users can correct all that did, else 1."""
-        return min((outcome.exit_code for outcome in self._outcomes() if outcome.exit_code), default=0)
-
-    def print_outcomes(self) -> None:
-        """Print a row per job, and the headline metrics of those with a result."""
-        if is_main_process():
-            print_tables(outcome_tables(self._outcomes()), stderr=True)
-
-    def _run_in_worker(self, make: Callable[[], Job], number: int) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that launched this one ends it
-        register_resolvers()
-        configure_logging()
-        job = f"job {number + 1} of {len(self.names)}: {self.names[number]}"
-        out, file = (job_file(self.folder, number, suffix) for suffix in ("out", "log"))
-        log.info("%s; log: %s", job, file)
-        with end_with(self._process, self._host), _output_in(out, file), log_to_file(file, alone=True):
-            outcome = self._run(make, number)
-        log.info("%s; %s after %.0f s", job, outcome.state, outcome.seconds)
-
-    def _run(self, make: Callable[[], Job], number: int) -> Outcome:
-        outcome = _outcome(self.names[number], make)
-        write_outcome(self.folder, number, outcome)
+    def run_job(self, run: Callable[[], Finished | None], number: int) -> Outcome:
+        """Run a job and write how it ended, without credentials and with the URLs of remote folders."""
+        outcome = _ended(self.names[number], run)
+        texts = map_texts(asdict(outcome), lambda text: redact(remote_paths(text)))
+        write_text(self._file(number, "json"), json.dumps(texts))
         if outcome.exit_code:
             log.error("error: %s", name_job(outcome.run, outcome.text))
         return outcome
 
-    def _outcome(self, number: int, lost: str) -> Outcome:
-        """Return how a job ended; `lost` is the state of one that left no word of it."""
-        if (outcome := read_outcome(self.folder, number)) is not None:
-            return outcome
-        if lost == "failed":
-            text = f"its process ended without a word; see {job_file(self.folder, number, 'log')}"
-            return Outcome(self.names[number], "failed", 0.0, text, 1)
-        return Outcome(self.names[number], "not run", 0.0, "")
+    def outcomes(self) -> list[Outcome]:
+        """Return how each job ended."""
+        return [self._outcome(number) for number in range(len(self.names))]
 
-    def _outcomes(self) -> list[Outcome]:
-        numbers = range(len(self.names))
-        return [self._outcome(number, "failed" if number < self._first else "not run") for number in numbers]
+    def _outcome(self, number: int) -> Outcome:
+        path = self._file(number, "json")
+        if path.is_file():
+            return Outcome(**json.loads(path.read_text(encoding="utf-8")))
+        if number < self._first:
+            text = f"its process ended without a word; see {self._file(number, 'log')}"
+            return Outcome(self.names[number], "failed", 0.0, text, 1)
+        return Outcome(self.names[number], "not run")
+
+    def _title(self, number: int) -> str:
+        return f"job {number + 1} of {len(self.names)}: {self.names[number]}"
+
+    def _file(self, number: int, suffix: str) -> Path:
+        return self.folder / f"job-{number + 1:03d}.{suffix}"
 
     def _progress(self) -> str:
         """Return how many jobs ended how, how many remain, and the time that they need at the rate of those done."""
-        ended = [o for number in sorted(self._own) if (o := read_outcome(self.folder, number))]
+        ended = [outcome for outcome in self.outcomes() if outcome.state != "not run"]
         done = [outcome.seconds for outcome in ended if outcome.state == "done"]
         left = len(self.names) - len(ended)
         eta = f", ETA {timedelta(seconds=round(statistics.fmean(done) * left))}" if done else ""
         return f"{counts(ended)}, {left - 1} remaining{eta}"
 
 
-@contextmanager
-def _output_in(*paths: Path) -> Iterator[None]:
-    """Append to two files what this process and its children write to stdout and stderr."""
-    with ExitStack() as restore:
-        for stream, path in zip((sys.stdout, sys.stderr), paths, strict=True):
-            stream.flush()
-            descriptor = 1 if stream is sys.stdout else 2
-            before = os.dup(descriptor)
-            restore.callback(os.close, before)
-            restore.callback(os.dup2, before, descriptor)
-            restore.callback(stream.flush)
-            with path.open("ab") as file:
-                os.dup2(file.fileno(), descriptor)
-        yield
-
-
-def _checked(job: Job) -> Job:
-    return job
-
-
-def _outcome(name: str, make: Callable[[], Job]) -> Outcome:
-    """Make a job and run it; an error that is no mistake of the user is logged with its traceback."""
+def _ended(name: str, run: Callable[[], Finished | None]) -> Outcome:
+    """Run a job; an error that is no mistake of the user is logged with its traceback."""
     started = time.monotonic()
+    state: State = "failed"
     try:
-        finished: Finished | None = make().run()
+        finished = run()
+        text, exit_code = (finished.failure, 1) if finished and finished.failure else ("", 0)
+        if not exit_code:
+            state = "skipped" if finished and finished.skipped else "done"
+            text = str(finished.path) if finished else ""
     except UserError as error:
-        return Outcome(name, "failed", time.monotonic() - started, " ".join(str(error).split()), 2)
+        text, exit_code = " ".join(str(error).split()), 2
     except Exception as error:
         raise_if_stopped()
         log.exception("unexpected error")
-        text = f"{type(error).__name__}: {error}".splitlines()[0]
-        return Outcome(name, "failed", time.monotonic() - started, text, 1)
-    if finished and finished.failure:
-        return Outcome(name, "failed", time.monotonic() - started, finished.failure, 1)
-    skipped = finished is not None and finished.skipped
-    path = str(finished.path) if finished else ""
-    return Outcome(name, "skipped" if skipped else "done", time.monotonic() - started, path)
+        text, exit_code = f"{type(error).__name__}: {error}".splitlines()[0], 1
+    return Outcome(name, state, time.monotonic() - started, text, exit_code)
+
+
+def counts(outcomes: Sequence[Outcome]) -> str:
+    """Return how many jobs ended how, for example ``3 done, 1 skipped, 0 failed``."""
+    number = Counter(outcome.state for outcome in outcomes)
+    return ", ".join(f"{number[s]} {s}" for s in get_args(State) if number[s] or s != "not run")
+
+
+def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
+    """Return a row per job with its state, seconds, and result or error; then the metrics of the results."""
+    rows = [plain(o.run, o.state, f"{o.seconds:.1f}", o.text) for o in outcomes]
+    title = f"Sweep of {len(outcomes)} runs: {counts(outcomes)}"
+    finished = [o for o in outcomes if o.state in ("done", "skipped") and o.text]
+    names = {o.text.rpartition("/")[::2]: o.run for o in finished}  # by folder, which may be a URL, and file
+    records: dict[tuple[str, ...], Result] = {}
+    for folder in sorted({folder for folder, _ in names}):
+        with local_copy(folder, 0) as copy:
+            records |= {(folder, path.name): r for path, r in scan_records(copy, Result)[0].items()}
+    results = [(name, records[place]) for place, name in names.items() if place in records]
+    return [Table(title, ["run", "state", "seconds", "result or error"], rows), *joint_tables(results)]
+
+
+def extract_together(jobs: Iterable[Job]) -> None:
+    """Extract the features of images that the jobs' filters lack in one pass, see `extract_shared`.
+
+    A mistake in a single job is left to that job, which raises it again.
+    """
+    chosen: dict[str, tuple[Job, dict[str, Filter]]] = {}
+    for job in jobs:
+        may_have_result = job.task == "run" and not job.cfg.rescore
+        if job.task not in SELECTING or job.shards is not None:
+            continue
+        if may_have_result and (job.results_dir / f"{make_run_id(job, None)}.json").is_file():
+            continue
+        with suppress(*USER_ERRORS):
+            first, filters = chosen.setdefault(
+                f"{resolved(job.cfg.pool)} {resolved(job.cfg.engine)}", (job, {})
+            )
+            settings = str(resolved(filter_settings(job.cfg)))
+            if settings not in filters:
+                scorer = make_filter(job.cfg, job.choices)  # dropped below with its weights, unlike the job's
+                check_columns(first.pool, scorer)
+                filters[settings] = scorer
+                if job.cfg.rescore:
+                    remove_scores(first.pool, scorer, job.sweep)
+    for first, filters in chosen.values():
+        if filters:
+            extract_shared(first.pool, filters.values(), first.engine)

@@ -90,7 +90,7 @@ class _Process:
         return self._receive()
 
     def stop(self) -> None:
-        with suppress(BrokenPipeError):
+        with suppress(OSError):  # it has died, or was joined meanwhile
             self._pipe.send(())
 
     def join(self) -> None:

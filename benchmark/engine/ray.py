@@ -6,7 +6,6 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -56,6 +55,7 @@ class RayEngine:
         self.cpus = cpus
         self.gpus = gpus
         self.memory_gib = memory_gib
+        self._silent = Lock()
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
         """Yield the return value of each piece as soon as it is done.
@@ -73,12 +73,12 @@ class RayEngine:
         )(_Actor)
         shared_work = ray.put(work)  # pickled once, not for each actor
         device, cores = "cuda" if self.gpus else "cpu", max(1, int(self.cpus))
-        on_wait = partial(self._on_wait, Lock())
         with _token() as token:
-            yield from WorkerRun(
-                lambda _: _RayWorker(make_actor.remote(shared_work, device, cores, token), on_wait),
-                places, pieces, REMEDY,
-            ).results()  # fmt: skip
+
+            def start(place: int) -> _RayWorker:
+                return _RayWorker(make_actor.remote(shared_work, device, cores, token), self._on_wait)
+
+            yield from WorkerRun(start, places, pieces, REMEDY).results()
 
     def _connect(self) -> Any:
         """Return the module `ray`, connected to the cluster."""
@@ -132,10 +132,10 @@ class RayEngine:
             )
         return room
 
-    def _on_wait(self, unsaid: Lock) -> None:
-        """Log that an actor waits for a place, unless the lock is held; raise `UserError` if no node holds it."""
+    def _on_wait(self) -> None:
+        """Log once that actors wait for a place; raise `UserError` if no node holds one."""
         self._room()  # the node that it waits for may have gone down
-        if unsaid.acquire(blocking=False):  # and never released: one line per run
+        if self._silent.acquire(blocking=False):  # and never released
             log.info(
                 "engine=ray: waiting for a free place on the cluster: each actor needs %g CPUs, %g GPUs and %g GiB of"
                 " memory, which other jobs may hold (engine.cpus, engine.gpus, engine.memory_gib)",

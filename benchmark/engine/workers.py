@@ -1,10 +1,12 @@
-"""Pieces of work over workers, each with one piece at a time; the piece of a worker that dies goes to another one."""
+"""Pieces of work over workers, each with one piece at a time; the piece of a worker that dies is tried again."""
 
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
 from benchmark.core.errors import UserError
@@ -14,10 +16,7 @@ log = logging.getLogger(__name__)
 # A worker may die of what other programs do: they take the memory, a node goes down. Work at which three workers have
 # died will most likely end a fourth one.
 TRIES = 3
-Piece = TypeVar("Piece")
-Piece_contra = TypeVar("Piece_contra", contravariant=True)
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -52,27 +51,24 @@ class WorkerDiedError(Exception):
     """A worker ended before it answered; the message says how, such as ``SIGKILL``."""
 
 
-class Worker(Protocol, Generic[Piece_contra, T_co]):
-    """A process or an actor with a copy of the work.
-
-    `setup` and `call` block until it answers, and raise `WorkerDiedError` if it has died.
-    """
+class Worker(Protocol):
+    """A process or an actor with a copy of the work; what blocks raises `WorkerDiedError` if it has died."""
 
     def setup(self) -> tuple[None, Usage]:
         """Wait until the work is set up; return what the worker has used."""
 
-    def call(self, piece: Piece_contra, /) -> tuple[T_co, Usage]:
+    def call(self, piece: Any, /) -> tuple[Any, Usage]:
         """Return the work's return value for one piece, and what the worker has used since it started."""
 
     def stop(self) -> None:
-        """Let the worker end, from another thread than that which waits for it; harmless if it has died."""
+        """Let the worker end, from any thread; harmless if it has died."""
 
     def join(self) -> None:
         """Wait until it has ended."""
 
 
-class WorkerRun(Generic[Piece, T]):
-    """One run of work over pieces.
+class WorkerRun(Generic[T]):
+    """One run of work over pieces: a thread per place waits for its worker, and replaces it when it dies.
 
     Args:
         start: starts the worker of a place, a number below `places`.
@@ -82,20 +78,19 @@ class WorkerRun(Generic[Piece, T]):
     """
 
     def __init__(
-        self, start: Callable[[int], Worker[Piece, T]], places: int, pieces: Sequence[Piece], remedy: str
+        self, start: Callable[[int], Worker], places: int, pieces: Sequence[Any], remedy: str
     ) -> None:
         self._start = start
+        self._places = places
         self._pieces = pieces
         self._remedy = remedy
         self._waiting = deque(range(len(pieces)))
-        self._workers: dict[int, Worker[Piece, T]] = {}  # by place
-        self._places = places
-        self._idle: list[int] = []  # places
-        # A task is a piece's number, or ~place (below 0) for setting up the worker of a place.
-        self._running: dict[Future[tuple[Any, Usage]], tuple[int, int]] = {}  # place and task
-        self._deaths = Counter[int]()  # by task
-        self._usage: dict[Worker[Piece, T], Usage] = {}
-        self._threads = ThreadPoolExecutor(places)  # one waits for each worker
+        self._answers = SimpleQueue[Any]()  # a return value in a tuple, or an error
+        self._workers: dict[int, Worker] = {}  # by place
+        self._deaths = Counter[int]()  # by piece, or ~place (below 0) for setting up the worker of a place
+        self._usage: dict[Worker, Usage] = {}
+        self._lock = Lock()
+        self._ended = False
 
     def results(self) -> Iterator[T]:
         """Yield the return value of each piece as soon as it is done.
@@ -105,70 +100,65 @@ class WorkerRun(Generic[Piece, T]):
         Raises:
             UserError: when `TRIES` workers in a row died at one piece, or before they were set up.
         """
+        threads = ThreadPoolExecutor(self._places)
         try:
-            for place in range(self._places):
-                self._start_worker(place)
-            left = len(self._pieces)
-            while left:
-                for future in wait(self._running, return_when=FIRST_COMPLETED).done:
-                    place, task = self._running.pop(future)
-                    try:
-                        value = self._value(place, future)
-                    # A worker whose own processes have died cannot go on.
-                    except (WorkerDiedError, BrokenExecutor) as error:
-                        self._replace(place, task, error)
-                        continue
-                    self._deaths.pop(task, None)
-                    self._next_piece(place)
-                    if task >= 0:
-                        left -= 1
-                        yield value
+            threads.map(self._work, range(self._places))
+            for _ in self._pieces:
+                answer = self._answers.get()
+                if isinstance(answer, BaseException):
+                    raise answer
+                yield answer[0]
         finally:
-            self._end()
+            self._ended = True
+            for worker in list(self._workers.values()):
+                worker.stop()
+            threads.shutdown()
+            record_workers(self._usage.values())
 
-    def _start_worker(self, place: int) -> None:
-        worker = self._workers[place] = self._start(place)
-        self._running[self._threads.submit(worker.setup)] = place, ~place
+    def _work(self, place: int) -> None:
+        """Work on pieces until none waits; the piece of a worker that died waits again."""
+        try:
+            while not self._ended and self._serve(place):
+                pass
+        except BaseException as error:
+            self._answers.put(error)
 
-    def _value(self, place: int, future: Future[tuple[Any, Usage]]) -> Any:
-        value, usage = future.result()
-        self._usage[self._workers[place]] = usage
-        return value
+    def _serve(self, place: int) -> bool:
+        """Start a worker for pieces until none waits; return whether it has died before."""
+        with self._lock:
+            worker = self._workers[place] = self._start(place)
+        task: int | None = ~place
+        try:
+            if self._ended:
+                return False
+            _, self._usage[worker] = worker.setup()
+            self._deaths.pop(~place, None)
+            while not self._ended and (task := self._take()) is not None:
+                value, self._usage[worker] = worker.call(self._pieces[task])
+                self._answers.put((value,))
+        # A worker whose own processes have died cannot go on.
+        except (WorkerDiedError, BrokenExecutor) as error:
+            if not self._ended and task is not None:
+                self._note_death(task, error)
+            return True
+        finally:
+            worker.stop()
+            worker.join()
+        return False
 
-    def _next_piece(self, place: int) -> None:
-        if not self._waiting:
-            self._idle.append(place)
-            return
-        piece = self._waiting.popleft()
-        future = self._threads.submit(self._workers[place].call, self._pieces[piece])
-        self._running[future] = place, piece
+    def _take(self) -> int | None:
+        with self._lock:
+            return self._waiting.popleft() if self._waiting else None
 
-    def _replace(self, place: int, task: int, error: Exception) -> None:
-        """Give the piece of a dead worker to another one, unless that was tried `TRIES` times."""
-        self._workers[place].stop()
+    def _note_death(self, task: int, error: Exception) -> None:
+        """Let the piece of a dead worker wait again, unless it was tried `TRIES` times."""
+        name = "the setup of the work"
+        if task >= 0:
+            self._waiting.appendleft(task)
+            shard = getattr(self._pieces[task], "name", None)
+            name = f"shard {shard}" if shard else f"piece {task + 1} of {len(self._pieces)}"
         self._deaths[task] += 1
-        name = self._name(task)
         how = str(error).partition(";")[0] or type(error).__name__  # without a remedy of its own
         if self._deaths[task] == TRIES:
             raise UserError(f"{TRIES} workers died at {name} (the last: {how}); {self._remedy}")
         log.warning("a worker died at %s (%s): try %d of %d", name, how, self._deaths[task] + 1, TRIES)
-        if task >= 0:
-            self._waiting.appendleft(task)
-        if self._idle:
-            self._next_piece(self._idle.pop())
-        else:
-            self._start_worker(place)
-
-    def _name(self, task: int) -> str:
-        if task < 0:
-            return "the setup of the work"
-        shard = getattr(self._pieces[task], "name", None)
-        return f"shard {shard}" if shard else f"piece {task + 1} of {len(self._pieces)}"
-
-    def _end(self) -> None:
-        for worker in self._workers.values():
-            worker.stop()
-        self._threads.shutdown(cancel_futures=True)
-        for worker in self._workers.values():
-            worker.join()
-        record_workers(self._usage.values())

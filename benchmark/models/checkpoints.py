@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,8 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look, provide
-from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files
-from benchmark.models.hub_files import without_damaged
+from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files, without_damaged
 
 if TYPE_CHECKING:
     import torch
@@ -52,7 +51,9 @@ def find_checkpoint(name: str) -> Path:
     found = "it is not on this machine"
     try:
         path = Path(huggingface_hub.snapshot_download(name, local_files_only=True))
-        missing = _damaged(path) or _missing_weights(path) or ("" if _has_weights(path) else "all weights")
+        missing = _damaged(path) or _missing_weights(path)
+        if not missing and not any(file.is_file() for weights in WEIGHTS for file in path.rglob(weights)):
+            missing = "all weights"
         if not missing:
             return path
         found = f"only a part of it is on this machine (without {missing})"
@@ -96,10 +97,6 @@ def _damaged(folder: Path) -> str:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     kept = set(without_damaged(files))
     return next((file.name for file in files if file not in kept), "")
-
-
-def _has_weights(folder: Path) -> bool:
-    return any(path.is_file() for pattern in WEIGHTS for path in folder.rglob(pattern))
 
 
 def _missing_weights(folder: Path) -> str:
@@ -174,12 +171,16 @@ def revision(folder: Path) -> str:
     """Return the identity of the weights in a folder or file: the hub's commit, or a hash of the content."""
     if folder.parent.name == "snapshots":
         return folder.name
+    if folder.is_file():
+        return hash_files(folder, [folder])
+    patterns = (*WEIGHTS, "*.json", "*.txt", "*.model")
+    return hash_files(folder, (p for p in folder.rglob("*") if any(map(p.match, patterns))))
+
+
+def hash_files(folder: Path, paths: Iterable[Path]) -> str:
+    """Return a hash of the names in `folder` and the contents of those `paths` that are files."""
     digest = hashlib.sha256()
-    files = [folder] if folder.is_file() else sorted(p for p in folder.rglob("*") if p.is_file())
-    for path in files:
-        counts = path.suffix in {".json", ".txt", ".model"} or any(path.match(w) for w in WEIGHTS)
-        if path != folder and not counts:
-            continue
+    for path in sorted(path for path in paths if path.is_file()):
         digest.update(str(path.relative_to(folder)).encode())
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())

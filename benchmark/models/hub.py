@@ -1,20 +1,28 @@
 """Repositories of the Hugging Face hub: files on this machine, sizes of downloads, and errors."""
 
 import fnmatch
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import huggingface_hub
 
+from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.extras import program
+from benchmark.core.hashes import hash_file
+from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.requirements import OnFirstUseError
-from benchmark.models.hub_files import without_damaged
 
 HUB_TIMEOUT = 5.0  # seconds that the hub has to say how large files are
 # Weights for other runtimes, and the additional copies in diffusion models' repositories.
 UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safetensors", "*.fp16.*"]
+# The hub's cache names a file by its hash: large files by SHA-256, the others as git does.
+_SHA256, _GIT_SHA1 = 64, 40
+Stat = list[int]  # bytes, nanoseconds
+log = logging.getLogger(__name__)
 
 
 def on_the_hub(repository: str, files: Sequence[str]) -> Path:
@@ -77,3 +85,46 @@ def unused_files(files: Sequence[str]) -> list[str]:
     return UNUSED + [
         str(file) for file in twice if file.name.startswith(("pytorch_model", "diffusion_pytorch"))
     ]
+
+
+def without_damaged(files: Iterable[Path]) -> list[Path]:
+    """Return the files of a folder of snapshots that are as they were downloaded.
+
+    The others are named in the log and removed, so that the hub's client fetches them again.
+    """
+    return [file for file in files if _is_whole(file)]
+
+
+def _is_whole(link: Path) -> bool:
+    file = link.resolve()
+    if not (seen := _stat(file)):
+        return False  # another process has found it damaged
+    if len(file.name) not in (_SHA256, _GIT_SHA1) or file.parent.name != "blobs":
+        return True  # a copy, as on disks without links: its name is not a hash
+    record = cache_folder("hub") / f"{file.name}.json"
+    if read_cached(record) == seen:
+        return True
+    if _hash(file, seen[0]) == file.name:
+        write_cached(record, seen)
+        return True
+    if _stat(file) == seen:  # else another process has removed it, and may have fetched it again
+        log.warning("%s is damaged: its hash is not that of its download; it is removed", link)
+        link.unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
+    return False
+
+
+def _stat(file: Path) -> Stat:
+    """Return the size and time of a file, nothing if it is not there."""
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return []
+    return [stat.st_size, stat.st_mtime_ns]
+
+
+def _hash(file: Path, size: int) -> str:
+    if len(file.name) == _SHA256:
+        return hash_file(file)
+    # At most 10 MB are read, above which the hub takes SHA-256.
+    return hashlib.sha1(f"blob {size}\0".encode() + file.read_bytes(), usedforsecurity=False).hexdigest()

@@ -16,8 +16,7 @@ from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of, selected_samples
 from benchmark.pool.tar_reader import read_image
 from benchmark.results.run_folder import CAPTION_CHARACTERS, Example, GalleryPair, Place
-from benchmark.scoring.repeated_uids import Block
-from benchmark.scoring.score_table import ArraySource, ScoreSource
+from benchmark.scoring.score_table import ArraySource, Block, ScoreSource
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from filters.base import Scores
 

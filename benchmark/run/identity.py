@@ -1,14 +1,20 @@
-"""What a run is: its id, its protocol, and the facts that trackers group it by."""
+"""What a run is: its id, its protocol, the facts that trackers group it by, and an earlier result of the same run."""
 
 import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
 from omegaconf import DictConfig
 
+from benchmark.core.cached_files import intact
 from benchmark.core.devices import device_type
 from benchmark.core.hashes import hash_text
 from benchmark.core.paths import cache_dir
+from benchmark.core.records import scan_records
+from benchmark.core.uids import read_subset, unite_uids
 from benchmark.pool.content import pool_content
 from benchmark.results.protocol import (
     CONTAMINATION,
@@ -21,15 +27,18 @@ from benchmark.results.protocol import (
     published_experiment,
 )
 from benchmark.results.report.columns import thousands
+from benchmark.results.result import Result
 from benchmark.results.trackers import RunFacts
 from benchmark.run.config import CONF, filter_family, filter_settings, recorded, resolved, size_name
 from benchmark.run.job import Job
+from benchmark.run.select import Selected, subset_path
 from downstream.metrics.metric import library
 from downstream.training.trainer import recipe_key
 
 if TYPE_CHECKING:
     from downstream.models.base import Trainable
 
+log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
 IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
 
@@ -88,7 +97,7 @@ def make_protocol(job: Job) -> Protocol:
     facts["evaluation images in the pool"] = CONTAMINATION
     device = device_type(job.cfg.device)
     facts["precision"] = ", ".join(sorted({m.training.precision_on(device) for m in job.models.values()}))
-    limit = job.evaluation_limit
+    limit = job.cfg.evalset.get(LIMIT)
     if limit is not None:
         facts[QUICK_TRY] = f"the first {limit:,} images of each evaluation set, comparable to nothing"
     samples, changed = int(job.cfg.size.samples), protocol_overrides(job.overrides)
@@ -112,3 +121,44 @@ def run_facts(job: Job, run_id: str, protocol: Protocol | None = None) -> RunFac
         config=recorded(job.cfg),
         protocol=protocol,
     )
+
+
+def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
+    """Return the path of the result that this run would make again, None if there is none.
+
+    Its settings, schema, protocol and selection are this run's. The protocol has the pool's content and the versions
+    of all metrics; the subset file's name changes with the filter's code and weights. If it has another name, or
+    with `rescore`, the pairs are selected again: the same pairs give the same result. The commit may be another: the
+    caches of scores and trained models do not depend on it either. `select` scores and selects.
+    """
+    subset, rescore = subset_path(job), bool(job.cfg.rescore)
+    since = "scored again" if rescore else "whose code or weights have changed since"
+    captions = None
+    if (
+        job.captions
+    ):  # the hash is of the selected pairs' captions, so that the selection must be in the cache
+        files = [subset] if subset.is_file() else sorted(subset.parent.glob(f"{subset.stem}-epoch*.npy"))
+        if not files or not all(intact(file) for file in files):
+            return None
+        captions = job.captions.of(unite_uids([read_subset(file) for file in files])).sha256
+    path = job.results_dir / f"{make_run_id(job, captions)}.json"
+    if not path.is_file():
+        return None
+    results, left_out = scan_records(path.parent, Result)
+    result = results.get(path)
+    if result is None:
+        reason = next((file.reason for file in left_out if file.path == path), "no result")
+    elif result.failed_metrics:
+        reason = f"{result.failed_metrics[0]} failed"
+    elif result.protocol.fingerprint != (protocol := make_protocol(job)).fingerprint:
+        reason = protocol.differences(result.protocol)
+    elif Path(result.subset).stem.partition("-epoch")[0] == subset.stem and not rescore:
+        log.info("%s is there (commit %s); delete it to make it again", path, result.git_commit)
+        return path
+    elif select().selection.sha256 == result.selection.sha256:
+        log.info("%s is there: its filter, %s, selects the same pairs", path, since)
+        return path
+    else:
+        reason = f"its filter, {since}, selects other pairs"
+    log.info("%s is made again: %s", path, reason)
+    return None

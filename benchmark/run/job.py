@@ -22,6 +22,7 @@ from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import OnFirstUseError, Requirement, State, look, on_first_use, provide
 from benchmark.pool.other_captions import CaptionSources
+from benchmark.results.protocol import LIMIT
 from benchmark.run.config import (
     USER_ERRORS,
     build,
@@ -59,7 +60,7 @@ class Job:
     """A command with one configuration. Its parts are built on first use, and dropped when it has run.
 
     Args:
-        cfg: the configuration, without Hydra's own node.
+        cfg: a copy of the configuration, without Hydra's own node, which the job may change.
         choices: name of the config of each group, such as ``icc`` for ``filter``.
         overrides: the command line, by which a protocol is named.
         sweep: folder of the sweep that the job belongs to; None for a single run.
@@ -72,18 +73,6 @@ class Job:
     sweep: Path | None = None
     built: dict[str, Any] = field(default_factory=dict)
     told: frozenset[str] | None = None  # reasons for absent metrics; None until `check` has logged them
-
-    @classmethod
-    def from_config(
-        cls,
-        cfg: DictConfig,
-        choices: Mapping[str, str],
-        sweep: Path | None = None,
-        overrides: Sequence[str] = (),
-        built: dict[str, Any] | None = None,
-    ) -> Job:
-        """Return the job of a composed configuration; nothing is built yet."""
-        return cls(cfg.copy(), dict(choices), list(overrides), sweep, {} if built is None else built)
 
     @property
     def task(self) -> str:
@@ -144,8 +133,7 @@ class Job:
         nodes = evaluation_nodes(self.cfg)
         if any(map(_is_of_the_demo, nodes.values())):
             _ = self.pool  # drawn with its evaluation sets
-        sets = [self.evaluation_set(name) for name in nodes]
-        limit = self.evaluation_limit
+        sets, limit = [self.evaluation_set(name) for name in nodes], self.cfg.evalset.get(LIMIT)
         return sets if limit is None else [evaluation_set.first(limit) for evaluation_set in sets]
 
     def evaluation_set(self, name: str) -> EvaluationSet | ClassificationSet:
@@ -153,12 +141,6 @@ class Job:
         node = evaluation_nodes(self.cfg)[name]
         found: EvaluationSet | ClassificationSet = provide(partial(self._build_once, node))
         return found
-
-    @property
-    def evaluation_limit(self) -> int | None:
-        """The number of images of each evaluation set; None for all."""
-        limit: int | None = self.cfg.evalset.get("limit")
-        return limit
 
     @cached_property
     def metrics(self) -> list[CaptionMetric]:
@@ -198,14 +180,18 @@ class Job:
         if missing:
             raise UserError("; and ".join(missing))
         for part, of_part in found.items():
-            _log(part, of_part)
+            for state, heading in LOGGED.items():
+                for detail in dict.fromkeys(r.detail for r in of_part if r.state is state):
+                    names = ", ".join(r.name for r in of_part if r.state is state and r.detail == detail)
+                    subject = "" if names == part.partition("=")[0] else f"{names}: "
+                    _log_once(f"{part}: {heading}: {subject}{detail}")
         self.told = frozenset(r.detail for r in everything if r.state is State.WITHOUT)
 
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
         found = {
             f"{part}={self.choices[part]}" if part in self.choices else part: list(
-                dict.fromkeys(_or_error(part, find(self)))
+                dict.fromkeys(_or_error(part, partial(find, self)))
             )
             for part, find in PARTS.items()
             if part in NEEDS.get(task, ())
@@ -236,17 +222,16 @@ class Job:
 
     def check_size(self) -> None:
         """Raise `UserError` if the pool has fewer than k pairs, as far as its metadata, or the demo's size, says."""
-        pool, drawn, k = self.listed_pool, OmegaConf.select(self.cfg, "pool.demo.pairs"), self.k
-        listed = pool.count() if pool else None
-        scale = int(self.cfg.pool.scale)
-        paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"
-        asked = f"{k:,} pairs" if scale == 1 else paper
-        if drawn is not None and k > drawn:
-            raise UserError(f"size asks for {asked}, but pool.demo.pairs={drawn}; choose a smaller size")
-        if pool and listed is not None and k > listed:
-            raise UserError(
-                f"size asks for {asked}, but pool {pool.name} lists {listed:,}; choose a smaller size"
+        pool, k, scale = self.listed_pool, self.k, int(self.cfg.pool.scale)
+        drawn = OmegaConf.select(self.cfg, "pool.demo.pairs")
+        listed = drawn if drawn is not None or pool is None else pool.count()
+        if listed is not None and k > listed:
+            paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"
+            asked = f"{k:,} pairs" if scale == 1 else paper
+            found = (
+                f"pool {self.cfg.pool.name} lists {listed:,}" if drawn is None else f"pool.demo.pairs={drawn}"
             )
+            raise UserError(f"size asks for {asked}, but {found}; choose a smaller size")
 
     @cached_property
     def listed_pool(self) -> Pool | None:
@@ -259,7 +244,7 @@ class Job:
     def _find_pool(self) -> Pool:
         if "demo" in self.cfg.pool and "columns" in self.cfg.pool:
             raise UserError(
-                "pool.columns names the columns of your own pool; add pool=img2dataset pool.url=FOLDER"
+                "pool.columns names columns of your own pool; add pool=img2dataset pool.url=FOLDER"
             )
         pool: Pool = self._build_once(self.cfg.pool)
         return pool
@@ -276,10 +261,10 @@ def _is_of_the_demo(node: DictConfig) -> bool:
     return "demo_evalset" in OmegaConf.to_yaml(node)
 
 
-def _or_error(name: str, found: Found) -> Found:
+def _or_error(name: str, find: Callable[[], Iterable[Requirement]]) -> Found:
     """Yield the requirements, and last the error that ended them."""
     try:
-        yield from found
+        yield from find()
     except OnFirstUseError as later:
         yield on_first_use(name, later)
     except USER_ERRORS as error:
@@ -291,12 +276,12 @@ def _pool(job: Job) -> Found:
     yield Requirement(pool.name, State.PRESENT, pool.url)
 
 
-def _built(make: Callable[[Job], object], job: Job) -> Found:
+def _built(make: Callable[[Job], object], job: Job) -> Iterable[Requirement]:
     make(job)  # checks its settings and extras
-    yield from ()
+    return ()
 
 
-def _shards(job: Job) -> Found:
+def _check_shards(job: Job) -> None:
     if job.shards is not None:
         ShardPart.parse(job.shards)
         if job.cfg.rescore:
@@ -304,26 +289,13 @@ def _shards(job: Job) -> Found:
                 f"task.shards={job.shards} with rescore=true would remove what other parts have scored; leave one"
                 " of them out"
             )
-    yield from ()
 
 
-def _filter(job: Job) -> Found:
-    yield from job.filter.requirements()
-    if job.listed_pool:
-        check_columns(job.listed_pool, job.filter)
-
-
-def _selector(job: Job) -> Found:
-    for reader in job.selector.readers():
+def _readers(find: Callable[[Job], Iterable[Filter]], job: Job) -> Found:
+    for reader in find(job):
         yield from reader.requirements()
         if job.listed_pool:
             check_columns(job.listed_pool, reader)
-
-
-def _captions(job: Job) -> Found:
-    if job.listed_pool:
-        _ = job.captions
-    yield from ()
 
 
 def _models(job: Job) -> Found:
@@ -340,10 +312,10 @@ def _evaluation_sets(job: Job) -> Found:
         if _is_of_the_demo(node) and job.listed_pool is None:
             yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
         else:
-            yield from _or_error(name, _evaluation_set(job, name, node))
+            yield from _or_error(name, partial(_images, job, name, node))
 
 
-def _evaluation_set(job: Job, name: str, node: DictConfig) -> Found:
+def _images(job: Job, name: str, node: DictConfig) -> Found:
     yield Requirement(name, State.PRESENT, f"{len(job._build_once(node)):,} images")
 
 
@@ -367,18 +339,14 @@ def _writable(setting: str, job: Job) -> Found:
         yield look(setting, lambda: require_writable(setting, Path(str(folder))))
 
 
-def _cache(_: Job) -> Found:
-    yield look("XDG_CACHE_HOME", lambda: require_writable("XDG_CACHE_HOME", cache_dir()))
-
-
-PARTS: dict[str, Callable[[Job], Found]] = {
+PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "pool": _pool,
     "size": partial(_built, Job.check_size),
-    "shards": _shards,
-    "filter": _filter,
-    "selector": _selector,
+    "shards": partial(_built, _check_shards),
+    "filter": partial(_readers, lambda job: [job.filter]),
+    "selector": partial(_readers, lambda job: job.selector.readers()),
     "engine": partial(_built, lambda job: job.engine),
-    "captions": _captions,
+    "captions": partial(_built, lambda job: job.listed_pool and job.captions),
     "downstream": _models,
     "evalset": _evaluation_sets,
     "validation": _validation,
@@ -386,7 +354,7 @@ PARTS: dict[str, Callable[[Job], Found]] = {
     "tracker": partial(_built, lambda job: job.tracker),
     "results_dir": partial(_writable, "results_dir"),
     "task.output": partial(_writable, "task.output"),
-    "cache": _cache,
+    "cache": lambda _: [look("XDG_CACHE_HOME", lambda: require_writable("XDG_CACHE_HOME", cache_dir()))],
 }
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
 SELECT = SCORE | {"size", "selector"}
@@ -404,18 +372,6 @@ NEEDS = {
     "run": TRAIN | {"evalset", "metrics", "results_dir"},
     "evaluate": frozenset({"evalset", "metrics", "results_dir", "cache"}),
 }
-
-
-def _log(part: str, requirements: Iterable[Requirement]) -> None:
-    """Log the requirements of a part that come on first use, or are missing without harm."""
-    for state, heading in LOGGED.items():
-        names: dict[str, list[str]] = defaultdict(list)
-        for requirement in requirements:
-            if requirement.state is state:
-                names[requirement.detail].append(requirement.name)
-        for detail, of_detail in names.items():
-            subject = "" if of_detail == [part.partition("=")[0]] else f"{', '.join(of_detail)}: "
-            _log_once(f"{part}: {heading}: {subject}{detail}")
 
 
 @cache

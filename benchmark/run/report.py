@@ -27,6 +27,13 @@ from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
+from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
+from benchmark.studies.concreteness.explanation import Explanation, explanations_page
+from benchmark.studies.concreteness.tables import concreteness_tables
+from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
+from benchmark.studies.text_spotting.tables import text_spotting_tables
+from benchmark.studies.web_likeness.caption_profile import CaptionProfile
+from benchmark.studies.web_likeness.tables import likeness_table
 
 
 def report(job: Job) -> None:
@@ -53,17 +60,17 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
     beside = RunFolders({run.run_id: path.parent / run.run_id for path, run in runs.items()})
     tables = leaderboard(results, beside) + rank_agreement_tables(results) + findings_tables(results, beside)
     tables += evaluation_tables(evaluations) + _study_tables(source)
-    explained = _explained(source)
+    explained = list(source.read(Explanation).values())
     left_out = list(source.left_out.values())
     warn_of(left_out)
-    if not tables and explained is None:
+    if not tables and not explained:
         named = ", ".join(map(str, folders))
         readable = " that can be read" if left_out else ""
         raise UserError(
             f"results_dir={named} holds no results{readable}; run `python -m benchmark filter=random,clip` first"
         )
-    if explained is not None:
-        _write(folders[0] / "explained.html", explained)
+    if explained:
+        _write(folders[0] / "explained.html", explanations_page(explained))
     print_tables(tables)
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
@@ -89,39 +96,18 @@ def _metric_names(job: Job) -> list[str] | None:
 
 
 def _study_tables(source: ResultsFolders) -> list[Table]:
-    """Return the tables of studies. A study, with OpenCV and all, is imported where there are records of it."""
-    tables: list[Table] = []
-    if source.has("concreteness"):
-        from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
-        from benchmark.studies.concreteness.tables import concreteness_tables
-
-        tables += concreteness_tables([*source.read(ConcretenessEvaluation).values()])
-    if source.has("text_spotting"):
-        from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
-        from benchmark.studies.text_spotting.tables import text_spotting_tables
-
-        tables += text_spotting_tables([*source.read(TextSpottingEvaluation).values()])
-    if source.has("profile"):
+    """Return the tables of studies."""
+    tables = concreteness_tables([*source.read(ConcretenessEvaluation).values()])
+    tables += text_spotting_tables([*source.read(TextSpottingEvaluation).values()])
+    tables += [
+        likeness_table(profile.pool, profile.likeness) for profile in source.read(CaptionProfile).values()
+    ]
+    if source.has("profile"):  # imported with OpenCV
         from benchmark.studies.profile.profiling import Profile
         from benchmark.studies.profile.tables import overall_tables
-        from benchmark.studies.web_likeness.caption_profile import CaptionProfile
-        from benchmark.studies.web_likeness.tables import likeness_table
 
-        tables += [
-            likeness_table(found.pool, found.likeness) for found in source.read(CaptionProfile).values()
-        ]
         tables += [overall_tables(profile)[0] for profile in source.read(Profile).values()]
     return tables
-
-
-def _explained(source: ResultsFolders) -> str | None:
-    """Return the page of explained captions; None without any."""
-    if not source.has("explained"):
-        return None
-    from benchmark.studies.concreteness.explanation import Explanation, explanations_page
-
-    explanations = list(source.read(Explanation).values())
-    return explanations_page(explanations) if explanations else None
 
 
 def _publish(

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from benchmark.core.disk import writable_results
@@ -24,9 +24,8 @@ from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
 from benchmark.results.stopwatch import Stopwatch
 from benchmark.run.config import filter_family, recorded, resolved
-from benchmark.run.earlier_result import earlier_result
 from benchmark.run.evaluate import evaluate_trained
-from benchmark.run.identity import make_protocol, make_run_id, run_facts
+from benchmark.run.identity import earlier_result, make_protocol, make_run_id, run_facts
 from benchmark.run.job import Job
 from benchmark.run.open_samples import kept_by_noise, open_samples
 from benchmark.run.output import Finished, failure_text, print_result
@@ -55,7 +54,7 @@ def run(job: Job) -> Finished | None:
         return _train_with_main(job)
     with watch.stage("select"):
         select = cache(lambda: select_pairs(job, score_pairs(job)))
-        if job.sweep and (earlier := earlier_result(job, partial(make_protocol, job), select)):
+        if job.sweep and (earlier := earlier_result(job, select)):
             broadcast_from_main(earlier, job.device)
             print_result(str(earlier))
             return Finished(earlier, skipped=True)

@@ -24,6 +24,7 @@ from benchmark.studies.text_spotting.vocabulary import (
     image_texts,
     read_texts,
 )
+from downstream.models.base import model_folder
 
 log = logging.getLogger(__name__)
 CAPTIONS, OCR = "captions", "ocr"
@@ -96,8 +97,6 @@ def load_model(job: Job) -> Model:
 
 
 def _dual_encoder(job: Job, folder: Path) -> Model:
-    from downstream.models.base import model_folder
-
     if "dual_encoder" not in job.models:
         raise UserError(
             f"task.model={folder} is not an open_clip model; to load it as a trained dual encoder, add"

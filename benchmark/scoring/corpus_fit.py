@@ -5,37 +5,44 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
+import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
 from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.devices import resolve_device
+from benchmark.core.disk_buckets import DiskBuckets, put_in_order
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
-from benchmark.core.paths import write_cached
+from benchmark.core.paths import atomic_folder, write_cached
 from benchmark.core.progress import progress
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.corpus_rows import CorpusRows, write_rows
-from benchmark.scoring.feature_cache import load_features
+from benchmark.scoring.feature_cache import FeatureTable, load_features
 from benchmark.scoring.score_folder import fit_folder
-from benchmark.scoring.shard_reader import ShardBatches, features_path
-from benchmark.scoring.survivors import Survivors, among
+from benchmark.scoring.shard_reader import PoolBatches, features_path
+from benchmark.scoring.survivors import Survivors
 from filters.embeddings.corpus import ByUid, CorpusFilter, Fill, PieceWork
+
+WORDS = {"high": "f0", "low": "f1"}  # the files of the uids, and the words in them
+BIN_BITS = 12  # uids are counted by their first bits
+SORTED_AT_ONCE = 1 << 20  # rows, more only if one bin has more
+LIGHT_SHARDS = 16  # statistics of so few take less time in this process than starting others
 
 
 class MappedCorpus:
     """The corpus of `CorpusFilter.fit_corpus`, see `filters.embeddings.corpus.Corpus`.
 
+    If several shards have a uid, the row of the first counts; in a shard the last.
+
     Args:
         paths: the features of each shard.
-        shards: the batches of each shard.
         folder: of the results.
         engine: runs the pieces of a step.
         survivors: the pairs of the corpus; None for the whole pool.
@@ -44,38 +51,62 @@ class MappedCorpus:
     def __init__(
         self,
         paths: Sequence[Path],
-        shards: Sequence[Iterable[Batch]],
         folder: Path,
         engine: Engine,
         survivors: Survivors | None = None,
     ) -> None:
+        self.shards: Sequence[Iterable[Batch]] = ()
         self.folder = folder
         self.scratch = folder / "scratch"
         self._paths = paths
         self._engine = engine
         self._survivors = survivors
-        self.shards = [_Among(of, self.uids) for of in shards] if survivors else shards
 
     @cached_property
-    def _rows(self) -> CorpusRows:
+    def uids(self) -> MappedUids:
+        """The n uids, sorted, each once."""
         folder = self.folder / "rows"
         if not intact(folder):
-            write_rows(self._paths, self._survivors.index() if self._survivors else None, folder)
-        return CorpusRows(self._paths, folder)
+            write_uids(self._paths, self._survivors.index() if self._survivors else None, folder)
+        return MappedUids(*(MappedArray(folder / f"{name}.npy") for name in WORDS))
 
-    @property
-    def uids(self) -> MappedUids:
-        """The n uids."""
-        return self._rows.uids
+    @cached_property
+    def _widths(self) -> dict[str, int]:
+        return next(self._tables()).widths if len(self.uids) else {}
+
+    def _tables(self) -> Iterator[FeatureTable]:
+        """Yield the features of the shards that have any."""
+        return (table for table in map(load_features, self._paths) if len(table.uids))
 
     @property
     def outputs(self) -> Sequence[str]:
         """The names of the embeddings."""
-        return list(self._rows.widths)
+        return list(self._widths)
 
     def embeddings(self, name: str) -> LazyArray:
-        """Return the embeddings of that name."""
-        return self._rows.embeddings(name, self.scratch / f"{name}.npy")
+        """Return the embeddings of that name.
+
+        They are copied to a file when they are first read: if the features do not fit into memory, reading rows of
+        many files in the order of the uids would read nearly all of them again for every few thousand rows.
+        """
+        shape = (len(self.uids), self._widths.get(name, 0))
+        return LazyArray(self.scratch / f"{name}.npy", shape, np.float16, partial(self._gather, name))
+
+    def _gather(self, name: str, array: npt.NDArray[np.float16]) -> None:
+        put_in_order(self._positions_and_rows(name), array, self.scratch)
+
+    def _positions_and_rows(
+        self, name: str
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
+        """Yield what the array needs of each file: positions (m,), and rows (m, d)."""
+        taken = np.zeros(len(self.uids), bool)
+        for table in self._tables():
+            rows = _distinct(table)
+            positions = self.uids.find(table.uids[rows])
+            needed = np.flatnonzero(positions >= 0)
+            needed = needed[~taken[positions[needed]]]
+            taken[positions[needed]] = True
+            yield positions[needed], table.half(name)[rows[needed]]
 
     def map(self, step: str, work: PieceWork, pieces: int) -> list[MappedArray]:
         """Return the array of each piece; only missing arrays are computed."""
@@ -84,7 +115,7 @@ class MappedCorpus:
         with progress(f"fit: {step}", pieces, "pieces") as advance:
             advance(pieces - len(missing), "")
             if missing:
-                for _ in self._engine.run(_WritePiece(work, paths), missing):
+                for _ in self._engine.run(_WritePiece(work, paths, len(self._paths) < LIGHT_SHARDS), missing):
                     advance(1, "")
         return [MappedArray(path) for path in paths]
 
@@ -93,33 +124,64 @@ class MappedCorpus:
         return ByUid(self.uids, write_array(self.folder / f"{name}.npy", (len(self.uids),), dtype, fill))
 
 
-@dataclass(frozen=True)
-class _Among(Iterable[Batch]):
-    """The pairs of some batches that are among the `uids`; picklable, for workers, which map the uids."""
-
-    batches: Iterable[Batch]
-    uids: MappedUids
-
-    def __iter__(self) -> Iterator[Batch]:
-        yield from among(self.batches, self.uids)
-
-
+@dataclass
 class _WritePiece:
     """Writes the array of a piece, so that nothing large goes back to the caller and a killed fit goes on from it."""
 
-    def __init__(self, work: PieceWork, paths: Sequence[Path]) -> None:
-        self.light = work.light
-        self._work = work
-        self._paths = paths
+    work: PieceWork
+    paths: Sequence[Path]
+    light: bool
 
     def setup(self, device: str) -> None:
         """Prepare the worker; work without `setup` does not need torch."""
-        if type(self._work).setup is not PieceWork.setup:
-            self._work.setup(resolve_device(device))
+        if type(self.work).setup is not PieceWork.setup:
+            self.work.setup(resolve_device(device))
 
     def __call__(self, piece: int) -> None:
         """Compute and write one piece."""
-        save_array(self._paths[piece], self._work(piece))
+        save_array(self.paths[piece], self.work(piece))
+
+
+def write_uids(paths: Sequence[Path], kept: UidIndex | None, folder: Path) -> None:
+    """Write the different uids of feature files in ascending order, as an array per word, whole or not at all.
+
+    Uids that are not `kept`, if these are given, are left out. Holds the uids of one file and
+    `SORTED_AT_ONCE` rows.
+    """
+
+    def uids_of_files() -> Iterator[UidArray]:
+        for table in map(load_features, paths):
+            uids = table.uids[_distinct(table)]
+            yield uids if kept is None else uids[kept.find(uids) >= 0]
+
+    counts = np.zeros(1 << BIN_BITS, np.int64)
+    for uids in uids_of_files():
+        counts += np.bincount(_bins(uids), minlength=len(counts))
+    bucket_of_bin = np.cumsum(counts) // SORTED_AT_ONCE
+    sizes = np.zeros(bucket_of_bin[-1] + 1, np.int64)
+    np.add.at(sizes, bucket_of_bin, counts)
+    buckets = DiskBuckets(sizes, UID_DTYPE, folder.parent)
+    for uids in uids_of_files():
+        buckets.add(bucket_of_bin[_bins(uids)], uids)
+    distinct = 0
+    for bucket in buckets:
+        uids = bucket[sort_uids(bucket)]
+        uids = uids[first_of_each(uids)]
+        buckets.values[distinct : distinct + len(uids)] = uids  # never beyond the bucket
+        distinct += len(uids)
+    with atomic_folder(folder) as temporary:
+        for name, word in WORDS.items():
+            save_array(temporary / f"{name}.npy", buckets.values[word][:distinct])
+
+
+def _distinct(table: FeatureTable) -> npt.NDArray[np.int64]:
+    """Return the rows of the different uids of one file in ascending order; of equal uids the last."""
+    order = sort_uids(table.uids)
+    return order[first_of_each(table.uids[order][::-1])[::-1]]
+
+
+def _bins(uids: UidArray) -> npt.NDArray[np.int64]:
+    return (uids["f0"] >> np.uint64(64 - BIN_BITS)).astype(np.int64)
 
 
 def fit_on_corpus(
@@ -128,7 +190,7 @@ def fit_on_corpus(
     """Fit the filter on the features of the pool, or of the `survivors`; return the seconds that it took.
 
     All features are in the cache. The results stay in the folder of this filter, pool and survivors: a run that
-    needs them again reads them, with their seconds.
+    needs them again reads them, with their seconds; of a fit that was stopped only the last attempt counts.
 
     Raises:
         UserError: if the pool lacks a usable pair.
@@ -136,33 +198,16 @@ def fit_on_corpus(
     folder = fit_folder(pool, scorer, survivors)
     (features,) = scorer.features
     paths = [features_path(pool, shard, features) for shard in pool.shards(scorer.sources)]
-    with locked(folder), _timed(folder):
+    with locked(folder):
+        started = now()
         if survivors is None and not any(len(load_features(path).uids) for path in paths):
             raise pool.nothing_usable(sum((load_features(path).drops for path in paths), Counter[str]()))
-        shards = [ShardBatches(pool, scorer, shard) for shard in pool.shards(scorer.sources)]
-        scorer.fit_corpus(MappedCorpus(paths, shards, folder, engine, survivors))
-    return _read_seconds(folder / "seconds.json")
-
-
-@contextmanager
-def _timed(folder: Path) -> Iterator[None]:
-    """Record what the fit in the block takes, with the attempts that were stopped before; then remove its scratch.
-
-    An attempt whose process is killed is not counted: nothing can record it.
-    """
-    scratch = folder / "scratch"
-    done, stopped = folder / "seconds.json", scratch / "seconds.json"
-    started = now()
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError):  # a full disk, the error itself says so
-            write_cached(stopped, asdict(_read_seconds(stopped) + since(started)))
-        raise
-    if read_cached(done) is None:
-        write_cached(done, asdict(_read_seconds(stopped) + since(started)))
-    shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _read_seconds(path: Path) -> Seconds:
-    return Seconds(**(read_cached(path) or {}))
+        corpus = MappedCorpus(paths, folder, engine, survivors)
+        among = corpus.uids if survivors else None
+        corpus.shards = [PoolBatches(pool, scorer, among, [shard]) for shard in pool.shards(scorer.sources)]
+        scorer.fit_corpus(corpus)
+        seconds = folder / "seconds.json"
+        if read_cached(seconds) is None:
+            write_cached(seconds, asdict(since(started)))
+        shutil.rmtree(corpus.scratch, ignore_errors=True)
+        return Seconds(**(read_cached(seconds) or {}))

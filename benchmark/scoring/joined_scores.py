@@ -19,8 +19,7 @@ from benchmark.core.uids import (
     sort_uids,
     unite_uids,
 )
-from benchmark.scoring.repeated_uids import hash_words
-from benchmark.scoring.score_table import ScoreSource
+from benchmark.scoring.score_table import ScoreSource, hash_words
 from filters.base import Scores
 
 ROWS = 1 << 18  # of one filter in a bucket, about

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from benchmark.core.arrow import from_numpy, to_numpy
 from benchmark.core.cached_files import ROOM
 from benchmark.core.paths import atomic_write
-from benchmark.core.uids import UidArray, read_uid_columns, uid_columns
+from benchmark.core.uids import UID_COLUMNS, UidArray, read_uid_columns, uid_columns
 from benchmark.core.usage import Seconds
 from filters.base import Scores
 
@@ -28,10 +28,9 @@ SCORING = ""
 
 @dataclass(frozen=True)
 class PartInfo:
-    """The footer of a part: numbers of rows and blocks, type of the scores, drop counts by reason, and costs."""
+    """The footer of a part: number of rows, type of the scores, drop counts by reason, and costs."""
 
     rows: int
-    blocks: int
     dtype: np.dtype[Any]
     drops: Counter[str]
     costs: Costs
@@ -53,9 +52,14 @@ def write_part(
 
 def read_part(path: Path) -> tuple[UidArray, Scores]:
     """Read the n uids and scores that `write_part` wrote."""
-    with pq.ParquetFile(path) as file:  # pq.read_table would import pyarrow.dataset
-        table = file.read()
+    table = read_columns(path, *UID_COLUMNS, SCORE)
     return read_uid_columns(table), to_numpy(table[SCORE])
+
+
+def read_columns(path: Path, *columns: str) -> pa.Table:
+    """Read some columns of a part."""
+    with pq.ParquetFile(path) as file:  # pq.read_table would import pyarrow.dataset
+        return file.read(list(columns), use_threads=False)
 
 
 def read_part_info(path: Path) -> PartInfo:
@@ -65,13 +69,7 @@ def read_part_info(path: Path) -> PartInfo:
     info = json.loads(schema.metadata[_INFO])
     dtype = np.dtype(np.float32 if pa.types.is_float32(schema.field(SCORE).type) else np.float64)
     costs = {key: Seconds(**seconds) for key, seconds in info["costs"].items()}
-    return PartInfo(footer.num_rows, footer.num_row_groups, dtype, Counter(info["drops"]), costs)
-
-
-def read_part_block(path: Path, number: int, columns: Sequence[str]) -> pa.Table:
-    """Read some columns of a block of a part, a million rows at most."""
-    with pq.ParquetFile(path) as file:
-        return file.read_row_group(number, list(columns), use_threads=False)
+    return PartInfo(footer.num_rows, dtype, Counter(info["drops"]), costs)
 
 
 def add_shards(shards: Iterable[Costs]) -> Costs:

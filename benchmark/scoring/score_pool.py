@@ -56,45 +56,33 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     parts = score_paths(pool, scorer, survivors)
     missing = [shard for shard, path in parts.items() if not intact(path)]
     if not missing:
-        log.info(
-            "score: reusing the scores of %s on all %d shards of pool %s",
-            scorer.display_name,
-            len(parts),
-            pool.name,
-        )
+        name = scorer.display_name
+        log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(parts), pool.name)
         reused = 1.0
     elif isinstance(scorer, Composite):
         reused = _score_composite(pool, scorer, engine, survivors, parts)
     else:
         if not scorer.corpus_dependent:
             require_all_parts(pool, scorer, missing)
-        log.info(
-            "score: %s on %d of %d shards of pool %s",
-            scorer.display_name,
-            len(missing),
-            len(parts),
-            pool.name,
-        )
+        of = f"{len(missing)} of {len(parts)} shards of pool {pool.name}"
+        log.info("score: %s on %s", scorer.display_name, of)
         # Fitting is part of the cost of scores: its seconds are divided among all parts.
         fitting = fit_filter(pool, scorer, engine, survivors).times(1 / len(parts))
         to_score = {shard: parts[shard] for shard in missing}
-        run_on_shards("score", ScoreShard(pool, scorer, to_score, fitting, survivors), engine, missing)
+        run_on_shards("score", ScoreShard(pool, scorer, to_score, fitting, survivors), engine)
         reused = 1 - len(missing) / len(parts)
     return replace(load_parts(parts.values()), reused=reused)
 
 
 def check_columns(pool: Pool, scorer: Filter) -> None:
     """Raise `UserError` if the filter, or a part of it, reads fields that the pool lacks or hides; opens no tar."""
-    if isinstance(scorer, Composite):
-        for part in scorer.filters.values():
-            check_columns(pool, part)
-        return
-    secret = sorted(scorer.sources & pool.hidden)
-    if secret and not scorer.upper_bound:
-        raise UserError(
-            f"pool {pool.name} hides the column {secret[0]!r} from filters; only an upper bound reads it"
-        )
-    pool.shards(scorer.sources)
+    for leaf in scorer.leaves():
+        secret = sorted(leaf.sources & pool.hidden)
+        if secret and not leaf.upper_bound:
+            raise UserError(
+                f"pool {pool.name} hides the column {secret[0]!r} from filters; only an upper bound reads it"
+            )
+        pool.shards(leaf.sources)
 
 
 def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> Seconds:
@@ -108,11 +96,11 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         return Seconds()
     if lacking := shards_without_features(pool, scorer, pool.shards(scorer.sources)):
         require_all_parts(pool, scorer, lacking)
-        run_on_shards("extract", ExtractShard(pool, dict.fromkeys(lacking, (scorer,))), engine, lacking)
+        run_on_shards("extract", ExtractShard(pool, dict.fromkeys(lacking, (scorer,))), engine)
     if isinstance(scorer, CorpusFilter):
         return fit_on_corpus(pool, scorer, engine, survivors)
     started = now()
-    scorer.fit(PoolBatches(pool, scorer, "cpu", survivors))
+    scorer.fit(PoolBatches(pool, scorer, None if survivors is None else survivors.index()))
     return since(started)
 
 

@@ -14,12 +14,24 @@ import pyarrow as pa
 
 from benchmark.core.arrow import to_numpy
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.uids import UID_COLUMNS, UID_DTYPE, UidArray, UidIndex, read_uid_columns, sort_uids
+from benchmark.core.uids import (
+    UID_COLUMNS,
+    UID_DTYPE,
+    UidArray,
+    UidIndex,
+    first_of_each,
+    read_uid_columns,
+    sort_uids,
+)
 from benchmark.core.usage import Seconds
-from benchmark.scoring.repeated_uids import Block, Words, find_repeated
-from benchmark.scoring.score_parts import SCORE, Costs, PartInfo, read_part, read_part_block, total_cost
+from benchmark.scoring.score_parts import SCORE, Costs, PartInfo, read_columns, read_part, total_cost
 from filters.base import Scores
 
+_MIX_HIGH = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_LOW = np.uint64(0x9E3779B97F4A7C15)
+_Hashes = npt.NDArray[np.uint64]
+Block = tuple[UidArray, Scores]
+Words = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
 Keep = Callable[[Scores], npt.NDArray[np.bool_]]
 
 
@@ -50,12 +62,17 @@ class ScoreSource(ABC):
         """Yield all scores, a block at a time."""
 
     @abstractmethod
-    def arrays(self) -> Block:
-        """Return all uids (n,), sorted, and their scores (n,)."""
-
-    @abstractmethod
     def read(self, file: str) -> Block:
         """Return the uids (m,) and scores (m,) of one of the `files`; a uid may be in several, or twice in one."""
+
+    def arrays(self) -> Block:
+        """Return all uids (n,), sorted, and their scores (n,)."""
+        uids, scores, end = np.empty(len(self), UID_DTYPE), np.empty(len(self), self.dtype), 0
+        for some_uids, some_scores in self.blocks():
+            start, end = end, end + len(some_uids)
+            uids[start:end], scores[start:end] = some_uids, some_scores
+        order = sort_uids(uids)
+        return uids[order], scores[order]
 
     def of_uids(self, uids: UidArray, lowest: float) -> "ArraySource":
         """Return the scores of k of the samples, (k,) sorted, none of which has a lower score than `lowest`."""
@@ -100,16 +117,13 @@ class ArraySource(ScoreSource):
 class PartSource(ScoreSource):
     """Scores of parts in one folder; a uid that occurs more than once in them counts once, with its best score.
 
-    `superfluous` is how many rows that leaves out. A block is read while the one before is worked on: at most two
-    million rows are in memory, in addition to the repeated uids.
+    `superfluous` is how many rows that leaves out. A part is read while the one before is worked on: two are in
+    memory, in addition to the repeated uids.
     """
 
     def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
         self._paths = {path.name: path for path in paths}
         self.files = self._paths.keys()
-        self._block_numbers = [
-            (path, n) for path, info in zip(paths, infos, strict=True) for n in range(info.blocks)
-        ]
         rows = sum(info.rows for info in infos)
         self.dtype = np.result_type(*(info.dtype for info in infos))
         self._repeated = find_repeated(self._words, self._rows, rows)
@@ -139,17 +153,6 @@ class PartSource(ScoreSource):
         if len(self._repeated.uids):
             yield self._repeated.scores
 
-    def arrays(self) -> Block:
-        """Read everything."""
-        uids, scores = np.empty(len(self), UID_DTYPE), np.empty(len(self), self.dtype)
-        start = 0
-        for some_uids, some_scores in self.blocks():
-            end = start + len(some_uids)
-            uids[start:end], scores[start:end] = some_uids, some_scores
-            start = end
-        order = sort_uids(uids)
-        return uids[order], scores[order]
-
     def read(self, file: str) -> Block:
         """Read one part."""
         uids, scores = read_part(self._paths[file])
@@ -161,11 +164,10 @@ class PartSource(ScoreSource):
             yield high, low
 
     def _rows(self) -> Iterator[Block]:
-        for table in self._tables(*UID_COLUMNS, SCORE):
-            yield read_uid_columns(table), self._scores_of(table)
+        return map(self.read, self.files)
 
     def _tables(self, *columns: str) -> Iterator[pa.Table]:
-        return prefetch_map(lambda block: read_part_block(*block, columns), self._block_numbers, 1)
+        return prefetch_map(lambda path: read_columns(path, *columns), self._paths.values(), 1)
 
     def _scores_of(self, table: pa.Table) -> Scores:
         return np.asarray(to_numpy(table[SCORE]), self.dtype)
@@ -205,3 +207,76 @@ class ScoreTable:
     def cost(self) -> Seconds:
         """The cost of these scores as if no other filter had shared a feature; each feature counts once."""
         return total_cost(self.costs)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """The m uids that occur more than once, sorted.
+
+    `scores` (m,) are the best of each. `rows` holds, by the number of a block, its
+    rows that have one of these uids, ascending.
+    """
+
+    uids: UidArray
+    scores: Scores
+    rows: dict[int, npt.NDArray[np.int64]]
+
+    @property
+    def superfluous(self) -> int:
+        """How many rows there are beyond the first of each uid."""
+        return sum(map(len, self.rows.values())) - len(self.uids)
+
+
+def find_repeated(
+    words: Callable[[], Iterator[Words]], blocks: Callable[[], Iterator[Block]], count: int
+) -> Repeated:
+    """Find the uids that occur more than once in the blocks of `count` rows in all.
+
+    Args:
+        words: gives the two words of the uids of each block, and reads no scores for that.
+        blocks: gives uids and scores of each block; it is not called if all uids differ.
+        count: number of rows.
+    """
+    suspects = _repeated_hashes(words(), count)
+    rows, uids = list[npt.NDArray[np.int64]](), [np.empty(0, UID_DTYPE)]
+    scores: list[Scores] = [np.empty(0, np.float32)]
+    for ids, values in blocks() if len(suspects) else ():
+        hashes = hash_words(ids["f0"], ids["f1"])
+        positions = np.minimum(np.searchsorted(suspects, hashes), len(suspects) - 1)
+        rows.append(np.flatnonzero(suspects[positions] == hashes))
+        uids.append(ids[rows[-1]])
+        scores.append(values[rows[-1]])
+    return _group(rows, np.concatenate(uids), np.concatenate(scores))
+
+
+def _group(rows: list[npt.NDArray[np.int64]], uids: UidArray, scores: Scores) -> Repeated:
+    """Keep the found rows whose whole uids are equal, not only their hashes."""
+    order = sort_uids(uids)
+    uids, scores = uids[order], scores[order]
+    starts = np.flatnonzero(first_of_each(uids))
+    sizes = np.diff(starts, append=len(uids))
+    repeated = np.zeros(len(uids), bool)
+    repeated[order] = np.repeat(sizes > 1, sizes)
+    if not repeated.any():
+        return Repeated(uids[:0], scores[:0], {})
+    best = np.fmax.reduceat(scores, starts)  # NaN if all are
+    masks = np.split(repeated, np.cumsum(list(map(len, rows)))[:-1])
+    of_blocks = {
+        number: of[mask] for number, (of, mask) in enumerate(zip(rows, masks, strict=True)) if mask.any()
+    }
+    return Repeated(uids[starts][sizes > 1], best[sizes > 1], of_blocks)
+
+
+def _repeated_hashes(words: Iterator[Words], count: int) -> _Hashes:
+    """Return the hashes that occur more than once, sorted: of equal uids, and hardly ever of others."""
+    hashes, end = np.empty(count, np.uint64), 0
+    for high, low in words:
+        start, end = end, end + len(high)
+        hashes[start:end] = hash_words(high, low)
+    hashes.sort()
+    return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+
+
+def hash_words(high: _Hashes, low: _Hashes) -> _Hashes:
+    """Return a cheap hash of each uid, spread over all 64 bits even if uids are consecutive numbers."""
+    return np.asarray((high * _MIX_HIGH) ^ (low * _MIX_LOW))

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
 
 from benchmark.core.batch import Batch, model_text
 from benchmark.core.cached_files import intact
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import own_cores
 from benchmark.core.locks import locked
+from benchmark.core.mapped_files import MappedUids
 from benchmark.core.paths import cache_folder
-from benchmark.core.pixel_workers import PixelWorkers, Preprocesses
+from benchmark.core.pixel_workers import PixelWorkers, Preprocesses, Preprocessing
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex
 from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.scoring.extraction import (
-    Extraction,
-    SharedPixels,
-    join,
-    reading_together,
-)
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
-from benchmark.scoring.survivors import Survivors, among
+from benchmark.scoring.survivors import take_among
 from filters.base import Features, Reader
+
+if TYPE_CHECKING:
+    import torch
 
 
 class ShardReader:
@@ -36,7 +40,8 @@ class ShardReader:
         self.pool = pool
         self.device = device
         self._ready: dict[str, Features] = {}  # with their models loaded, by key
-        self._pixels: dict[tuple[str, ...], SharedPixels] = {}  # of the last features that preprocess images
+        # Of the last features that preprocess images.
+        self._pixels: dict[tuple[str, ...], tuple[JointPixels, PixelWorkers]] = {}
         self._tables: dict[Path, FeatureTable] = {}  # of the last shard only
 
     def batches(self, shard: Shard, reader: Reader, drops: Counter[str]) -> Iterator[Batch]:
@@ -104,16 +109,15 @@ class ShardReader:
                 self._extract(shard, missing)
 
     def _extract(self, shard: Shard, missing: Mapping[Path, Features]) -> None:
-        extractions = [self._begin(shard, features) for features in missing.values()]
-        begun = sum((extraction.spent for extraction in extractions), Seconds())
-        first, pixels = extractions[0], self._pixels_of([extraction.features for extraction in extractions])
         started, drops = now(), Counter[str]()
-        workers = pixels.workers if pixels else None
+        extractions = [self._begin(shard, features) for features in missing.values()]
+        first, pixels = extractions[0], self._pixels_of([extraction.features for extraction in extractions])
+        joint, workers = pixels or (None, None)
         for batch in self._samples(shard, first.features, first.tables, drops, workers):
-            own = pixels.split(batch) if pixels else [batch] * len(extractions)
+            own = joint.split(batch) if joint else [batch] * len(extractions)
             for extraction, of_extraction in zip(extractions, own, strict=True):
                 extraction.add(of_extraction)
-        extracting = sum((extraction.spent for extraction in extractions), begun.times(-1))
+        extracting = sum((extraction.spent for extraction in extractions), Seconds())
         reading = (since(started) + extracting.times(-1)).times(1 / len(extractions))
         for path, extraction in zip(missing, extractions, strict=True):
             started = now()
@@ -130,50 +134,44 @@ class ShardReader:
             self._ready[key] = features
         return Extraction(self._ready[key], tables, since(started))
 
-    def _pixels_of(self, together: Sequence[Features]) -> SharedPixels | None:
-        """Return who preprocesses the images of features that are extracted together; None for each by itself."""
+    def _pixels_of(self, together: Sequence[Features]) -> tuple[JointPixels, PixelWorkers] | None:
+        """Return what preprocesses the images of features that are extracted together; None for each by itself."""
         preprocessing = [of.preprocessing() for of in together if isinstance(of, Preprocesses)]
         if (processes := own_cores()) == 1 or len(preprocessing) < len(together):
             return None
         key = tuple(of.key() for of in together)
         if key not in self._pixels:
-            self._pixels = {key: SharedPixels(preprocessing, processes, resolve_device(self.device))}
+            joint = JointPixels(preprocessing)
+            self._pixels = {key: (joint, PixelWorkers(joint, processes, resolve_device(self.device)))}
         return self._pixels[key]
 
 
 @dataclass(frozen=True)
 class PoolBatches(Iterable[Batch]):
-    """The batches of a pool, or of some of its pairs, which can be iterated several times; for `Filter.fit`."""
+    """The batches of a pool for a reader, for `Filter.fit`; picklable, and can be iterated several times.
+
+    Args:
+        pool: the pool.
+        reader: the filter that reads them.
+        among: the pairs that are read; None for all.
+        shards: the shards that are read; None for all, of which one must have a usable pair.
+    """
 
     pool: Pool
     reader: Reader
-    device: str
-    survivors: Survivors | None = None
+    among: UidIndex | MappedUids | None = None
+    shards: Sequence[Shard] | None = None
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield every batch of the pool for the reader, in the order of the shards."""
-        shards = ShardReader(self.pool, self.device)
-        index = self.survivors.index() if self.survivors else None
+        """Yield the batches in the order of the shards."""
+        reader = ShardReader(self.pool, "cpu")
         drops, batches = Counter[str](), 0
-        for shard in self.pool.shards(self.reader.sources):
-            for batch in among(shards.batches(shard, self.reader, drops), index):
+        for shard in self.pool.shards(self.reader.sources) if self.shards is None else self.shards:
+            for batch in take_among(reader.batches(shard, self.reader, drops), self.among):
                 batches += 1
                 yield batch
-        if not batches and index is None:
+        if not batches and self.among is None and self.shards is None:
             raise self.pool.nothing_usable(drops)
-
-
-@dataclass(frozen=True)
-class ShardBatches(Iterable[Batch]):
-    """The batches of one shard; picklable, for workers."""
-
-    pool: Pool
-    reader: Reader
-    shard: Shard
-
-    def __iter__(self) -> Iterator[Batch]:
-        """Yield every batch of the shard for the reader, whose features are in the cache."""
-        yield from ShardReader(self.pool, "cpu").batches(self.shard, self.reader, Counter())
 
 
 def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
@@ -186,3 +184,101 @@ def shards_without_features(pool: Pool, reader: Reader, shards: Sequence[Shard])
     """Return the shards that lack some of the features under `reader`, at any depth, in the cache."""
     features = reader.all_features().values()
     return [shard for shard in shards if not all(intact(features_path(pool, shard, of)) for of in features)]
+
+
+class Extraction:
+    """The features of one shard, while they are extracted.
+
+    Args:
+        features: with its models loaded.
+        tables: the features under it.
+        spent: seconds so far.
+    """
+
+    def __init__(self, features: Features, tables: Sequence[FeatureTable], spent: Seconds) -> None:
+        self.features = features
+        self.tables = tables
+        self.spent = spent
+        self._uids = [np.empty(0, UID_DTYPE)]
+        self._columns: dict[str, list[Any]] = {}
+
+    def add(self, batch: Batch) -> None:
+        """Extract from those samples of a batch that the features under these have."""
+        started = now()
+        if joined := join(batch, self.tables):
+            self._uids.append(joined.uids)
+            for name, values in self.features.extract(joined).items():
+                self._columns.setdefault(name, []).append(values)
+        self.spent += since(started)
+
+    def drops(self, read: Counter[str]) -> Counter[str]:
+        """Return the drop counts, with the counts of reading: a sample that is dropped twice counts once."""
+        drops = Counter(read)
+        for table in self.tables:
+            drops |= table.drops
+        return drops
+
+    def arrays(self) -> tuple[UidArray, dict[str, Any]]:
+        """Return the n uids, and the columns of n rows."""
+        columns = {name: _concatenate(parts) for name, parts in self._columns.items()}
+        return np.concatenate(self._uids), columns
+
+
+class JointPixels:
+    """Turns an image into the pixels of one or more models, one after the other: it is decoded once for all.
+
+    Args:
+        parts: the preprocessing of each model, which gives pixels of one shape (c, h, w).
+    """
+
+    def __init__(self, parts: Sequence[Preprocessing]) -> None:
+        self._parts = parts
+        self._shapes = [part(Image.new("RGB", (64, 64))).shape for part in parts]
+
+    def __call__(self, image: Image.Image) -> torch.Tensor:
+        """Return the pixels of all models, shape (sum of c h w,)."""
+        import torch
+
+        return torch.cat([part(image).flatten() for part in self._parts])
+
+    def split(self, batch: Batch) -> list[Batch]:
+        """Return the batch of each model; `batch` has a row of pixels per image, or the images."""
+        if batch.pixels is None:
+            return [batch] * len(self._parts)
+        columns = batch.pixels.split([shape.numel() for shape in self._shapes], dim=1)
+        return [
+            replace(batch, pixels=pixels.reshape(-1, *shape))
+            for pixels, shape in zip(columns, self._shapes, strict=True)
+        ]
+
+
+def reading_together(features: Iterable[Features], processes: int) -> list[list[Features]]:
+    """Group features by their inputs: features of images with equal batch sizes and columns read the same.
+
+    With several processes for preprocessing, features that preprocess images get pixels, the others images.
+    """
+    groups: dict[Any, list[Features]] = defaultdict(list)
+    for number, of in enumerate(features):
+        pixels = processes > 1 and isinstance(of, Preprocesses)
+        columns = frozenset(of.needs) - {"image", "text"}
+        groups[(of.batch_size, columns, pixels) if "image" in of.needs else number].append(of)
+    return list(groups.values())
+
+
+def join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
+    """Add the rows of each table to the batch; leave out samples that a table lacks."""
+    columns: dict[str, npt.NDArray[Any]] = {}
+    for table in tables:
+        rows = table.index.find(batch.uids)
+        kept = np.flatnonzero(rows >= 0)
+        if len(kept) < len(batch):
+            batch, rows = batch.take(kept), rows[kept]
+            columns = {name: values[kept] for name, values in columns.items()}
+        columns |= table.take(rows)
+    return replace(batch, features=columns) if tables else batch
+
+
+def _concatenate(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return [value for part in parts for value in part]

@@ -17,12 +17,12 @@ from benchmark.core.locks import locked
 from benchmark.core.progress import progress
 from benchmark.core.uids import UID_DTYPE, UidIndex
 from benchmark.core.usage import Seconds, now, since
-from benchmark.engine.base import Engine, Work
+from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_parts import SCORING, read_part_info, write_part
 from benchmark.scoring.shard_reader import ShardReader, shards_without_features
-from benchmark.scoring.survivors import Survivors, among
+from benchmark.scoring.survivors import Survivors, take_among
 from filters.base import Filter, Reader, Scores
 from filters.embeddings.pool_embeddings import Targeted
 
@@ -50,8 +50,8 @@ class ScoreShard:
     Args:
         pool: the pool of the shards.
         scorer: the filter, fitted.
-        parts: the path of the part of each shard that is scored.
-        fitting: the seconds that fitting took, divided by the number of shards.
+        shards: the path of the part of each shard that is scored.
+        fitting: the seconds that fitting took, divided by the number of shards; None for none.
         survivors: the pairs that the filter was fitted on and scores; None for the whole pool.
     """
 
@@ -59,18 +59,18 @@ class ScoreShard:
         self,
         pool: Pool,
         scorer: Filter,
-        parts: Mapping[Shard, Path],
-        fitting: Seconds,
-        survivors: Survivors | None,
+        shards: Mapping[Shard, Path],
+        fitting: Seconds | None = None,
+        survivors: Survivors | None = None,
     ) -> None:
         self.pool = pool
         self.scorer = scorer
-        self.parts = parts
-        self.fitting = fitting
+        self.shards = shards
+        self.fitting = fitting or Seconds()
         self.survivors = survivors
         # What a light filter loads, such as a file of scores, is in memory once, not in each of many workers.
-        few = len(parts) < LIGHT_SHARDS or needs_setup(scorer)
-        self.light = few and is_light(scorer) and not shards_without_features(pool, scorer, list(parts))
+        few = len(shards) < LIGHT_SHARDS or needs_setup(scorer)
+        self.light = few and is_light(scorer) and not shards_without_features(pool, scorer, list(shards))
         self._reader: ShardReader | None = None
         self._index: UidIndex | None = None
 
@@ -83,7 +83,7 @@ class ScoreShard:
 
     def __call__(self, shard: Shard) -> int:
         """Score one shard and write its part, unless another process has; return its number of scored samples."""
-        path = self.parts[shard]
+        path = self.shards[shard]
         with locked(path):
             if intact(path):
                 return read_part_info(path).rows
@@ -96,7 +96,7 @@ class ScoreShard:
         drops = Counter[str]()
         uids = [np.empty(0, UID_DTYPE)]
         scores: list[Scores] = [np.empty(0, np.float32)]
-        for batch in among(self._reader.batches(shard, self.scorer, drops), self._index):
+        for batch in take_among(self._reader.batches(shard, self.scorer, drops), self._index):
             uids.append(batch.uids)
             scores.append(self._checked(batch))
         scoring = since(started) + self.fitting
@@ -120,31 +120,31 @@ class ExtractShard:
 
     Args:
         pool: the pool of the shards.
-        wanted: the readers of each shard.
+        shards: the readers of each shard.
     """
 
     light = False
 
-    def __init__(self, pool: Pool, wanted: Mapping[Shard, Sequence[Reader]]) -> None:
+    def __init__(self, pool: Pool, shards: Mapping[Shard, Sequence[Reader]]) -> None:
         self.pool = pool
-        self.wanted = wanted
-        self._shards: ShardReader | None = None
+        self.shards = shards
+        self._reader: ShardReader | None = None
 
     def setup(self, device: str) -> None:
         """Load nothing yet: models are loaded with the first shard that lacks their features."""
-        self._shards = ShardReader(self.pool, device)
+        self._reader = ShardReader(self.pool, device)
 
     def __call__(self, shard: Shard) -> int:
         """Extract and cache the features of one shard; return its number of samples."""
-        assert self._shards is not None
-        features = [of for reader in self.wanted[shard] for of in reader.features]
-        self._shards.extract(shard, features)
-        return max(len(self._shards.table(shard, of).uids) for of in features)
+        assert self._reader is not None
+        features = [of for reader in self.shards[shard] for of in reader.features]
+        self._reader.extract(shard, features)
+        return max(len(self._reader.table(shard, of).uids) for of in features)
 
 
-def run_on_shards(title: str, work: Work[Shard, int], engine: Engine, shards: Sequence[Shard]) -> None:
-    """Run work on shards under a progress bar that shows the pairs per second."""
-    started = time.monotonic()
+def run_on_shards(title: str, work: ScoreShard | ExtractShard, engine: Engine) -> None:
+    """Run work on its shards under a progress bar that shows the pairs per second."""
+    started, shards = time.monotonic(), list(work.shards)
     done = 0
     with progress(title, len(shards), "shards") as advance:
         for samples in engine.run(work, shards):

@@ -30,13 +30,9 @@ class Survivors:
         """The hash of the uids."""
         return self.path.stem
 
-    def uids(self) -> UidArray:
-        """Read the uids, sorted, each once."""
-        return read_subset(self.path)
-
     def index(self) -> UidIndex:
         """Read the uids to look others up among them."""
-        return UidIndex(self.uids())
+        return UidIndex(read_subset(self.path))
 
 
 def save_survivors(pool: Pool, uids: UidArray) -> Survivors:
@@ -48,9 +44,9 @@ def save_survivors(pool: Pool, uids: UidArray) -> Survivors:
     return survivors
 
 
-def among(batches: Iterable[Batch], survivors: UidIndex | MappedUids | None) -> Iterator[Batch]:
-    """Yield the samples of each batch that are among the survivors; without survivors, every batch."""
+def take_among(batches: Iterable[Batch], uids: UidIndex | MappedUids | None) -> Iterator[Batch]:
+    """Yield the samples of each batch that are among the `uids`; every batch if these are None."""
     for batch in batches:
-        kept = batch if survivors is None else batch.take(np.flatnonzero(survivors.find(batch.uids) >= 0))
+        kept = batch if uids is None else batch.take(np.flatnonzero(uids.find(batch.uids) >= 0))
         if kept:
             yield kept

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
-from benchmark.core.usage import Seconds
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -38,30 +37,18 @@ def score_part(pool: Pool, scorer: Filter, engine: Engine, part: ShardPart) -> N
     for leaf in apart:
         check_columns(pool, leaf)
         record_parts(pool, leaf, part.parts)
-        shards = part.of(pool.shards(leaf.sources))
+        shards, name = part.of(pool.shards(leaf.sources)), leaf.display_name
         if leaf.corpus_dependent:
-            log.info(
-                "shards: %s is fitted on the whole pool; only its features are extracted here",
-                leaf.display_name,
-            )
+            log.info("shards: %s is fitted on the whole pool; only its features are extracted here", name)
             missing = shards_without_features(pool, leaf, shards)
+            verb: str = "extract"
+            work: ExtractShard | ScoreShard = ExtractShard(pool, dict.fromkeys(missing, (leaf,)))
         else:
             paths = score_paths(pool, leaf)
             missing = [shard for shard in shards if not intact(paths[shard])]
-        verb = "extract" if leaf.corpus_dependent else "score"
-        log.info(
-            "%s: %s on %d of the %d shards of part %s",
-            verb,
-            leaf.display_name,
-            len(missing),
-            len(shards),
-            part,
-        )
-        if leaf.corpus_dependent:
-            run_on_shards(verb, ExtractShard(pool, dict.fromkeys(missing, (leaf,))), engine, missing)
-        else:
-            to_score = {shard: paths[shard] for shard in missing}
-            run_on_shards(verb, ScoreShard(pool, leaf, to_score, Seconds(), None), engine, missing)
+            verb, work = "score", ScoreShard(pool, leaf, {shard: paths[shard] for shard in missing})
+        log.info("%s: %s on %d of the %d shards of part %s", verb, name, len(missing), len(shards), part)
+        run_on_shards(verb, work, engine)
 
 
 def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> None:
@@ -83,7 +70,7 @@ def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> Non
                 wanted[shard].append(leaf)
         names = ", ".join(leaf.display_name for leaf in readers.values())
         log.info("extract: images are read once for %s, on %d shards", names, len(wanted))
-        run_on_shards("extract", ExtractShard(pool, wanted), engine, list(wanted))
+        run_on_shards("extract", ExtractShard(pool, wanted), engine)
 
 
 def _not_scored(pool: Pool, scorer: Filter) -> list[Filter]:

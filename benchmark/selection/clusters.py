@@ -16,10 +16,9 @@ from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.joined_scores import JoinedScores
-from benchmark.scoring.repeated_uids import Block
 from benchmark.scoring.score_parts import add_filters, total_cost
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.score_table import ScoreSource, ScoreTable
+from benchmark.scoring.score_table import Block, ScoreSource, ScoreTable
 from benchmark.selection.selection import Selection, Selector, check_scored
 from filters.base import Filter, Scores
 

@@ -9,10 +9,9 @@ import numpy.typing as npt
 from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.devices import Device
 from benchmark.core.mapped_files import MappedArray, save_array, write_array
-from filters.embeddings.corpus import CHUNK, Corpus, Rows, Subset, chunks
+from filters.embeddings.corpus import CHUNK, Corpus, PieceWork, Rows, Subset, chunks
 
 PER_CLUSTER = 256  # training embeddings per cluster, faiss' default
-LIGHT_ROWS = 1 << 17  # so many are assigned in less time than starting a worker process takes
 
 
 class ImageClusters:
@@ -150,10 +149,8 @@ def fit_by_worker(clusters: ImageClusters, embeddings: Rows, corpus: Corpus) -> 
     return clusters
 
 
-class _FitClusters:
+class _FitClusters(PieceWork):
     """k-means, as one piece."""
-
-    light = True  # on one machine no process is started for it
 
     def __init__(self, clusters: ImageClusters, embeddings: Rows) -> None:
         self._clusters = clusters
@@ -168,16 +165,12 @@ class _FitClusters:
         return self._clusters.fit(self._embeddings, self._gpu).centroids
 
 
-class AssignChunks:
+class AssignChunks(PieceWork):
     """The clusters of each chunk of embeddings."""
 
     def __init__(self, embeddings: Rows, clusters: ImageClusters) -> None:
-        self.light = len(embeddings) < LIGHT_ROWS
         self._embeddings = embeddings
         self._clusters = clusters
-
-    def setup(self, device: Device) -> None:
-        """Load nothing."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.int32]:
         """Return the cluster indices of one chunk, (n,)."""

@@ -1,6 +1,6 @@
 """The features of a whole pool, such as embeddings, for filters whose scores depend on all of them."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,14 +58,13 @@ def chunks(embeddings: Sized, size: int | None = None) -> Iterator[slice]:
         yield slice(start, min(start + size, len(embeddings)))
 
 
-class PieceWork(Protocol):
-    """Picklable work whose pieces are numbers; each gives an array. See `benchmark.engine.base.Work`."""
+class PieceWork(ABC):
+    """Picklable work whose pieces are numbers; each gives an array. Workers import torch only if it has a `setup`."""
 
-    light: bool
+    def setup(self, device: Device) -> None:  # noqa: B027  not every work needs one
+        """Prepare the worker."""
 
-    def setup(self, device: Device) -> None:
-        """Prepare the worker; work that needs no preparation has this one."""
-
+    @abstractmethod
     def __call__(self, piece: int, /) -> npt.NDArray[Any]:
         """Return the array of one piece."""
 

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.cached_files import intact
-from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_file
 from benchmark.core.locks import locked
@@ -17,10 +16,9 @@ from benchmark.core.mapped_files import write_array
 from benchmark.core.paths import cache_folder, user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import map_npy
-from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, Rows, chunks
+from filters.embeddings.corpus import CHUNK, Corpus, CorpusFilter, PieceWork, Rows, chunks
 
 OuterSum = Callable[[Rows], npt.NDArray[np.float64]]
-LIGHT_ROWS = 1 << 20  # the sum of so many outer products takes less time than starting a worker process
 
 
 class Targeted(CorpusFilter):
@@ -103,16 +101,12 @@ def check_width(width: int, embeddings: Rows) -> None:
         )
 
 
-class _OuterSums:
+class _OuterSums(PieceWork):
     """The sum of x x^T over each chunk of embeddings, as `outer_sum_of` computes it."""
 
     def __init__(self, embeddings: Rows, outer_sum_of: OuterSum) -> None:
-        self.light = len(embeddings) < LIGHT_ROWS
         self._embeddings = embeddings
         self._outer_sum_of = outer_sum_of
-
-    def setup(self, device: Device) -> None:
-        """Load nothing."""
 
     def __call__(self, piece: int, /) -> npt.NDArray[np.float64]:
         """Return the sum over one chunk, (d, d)."""

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 
 from benchmark.core.ranks import ScoreCounts
-from filters.embeddings.corpus import Rows, Subset, chunks
+from filters.embeddings.corpus import PieceWork, Rows, Subset, chunks
 
 EXACT_ROWS = 8192  # rows that are converted to float64 at a time
 MAX_SQUARE = 1.01  # of the length of a unit vector in half precision
@@ -17,7 +17,7 @@ ROUNDING = 1e-6  # of a similarity in float32, by the number of rows, with some 
 Float64s = npt.NDArray[np.float64]
 
 
-class Removal:
+class Removal(PieceWork):
     """The fraction of the rows of (n, d) removed before each row; the least similar go first.
 
     Every step removes the rows with the lowest x^T S x, where S is the sum of outer products of the remaining rows,
@@ -31,8 +31,6 @@ class Removal:
         steps: number of steps.
         scratch: folder for intermediate values, 20 bytes per row.
     """
-
-    light = True  # one piece: on one machine no process is started for it
 
     def __init__(self, embeddings: Rows, total: Float64s, steps: int, scratch: Path) -> None:
         self._embeddings = embeddings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,6 @@ from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import revision
 from benchmark.models.hub import on_the_hub
 from filters.base import Features
-
-if TYPE_CHECKING:
-    pass
 
 LOCAL = "local-dir:"
 

@@ -78,14 +78,11 @@ def vba(
     """Return VBA as a filter; without a `build` the direct mode's similarities are not standardised.
 
     Args:
-        mode: ``distilled`` or ``direct``.
-        checkpoint: folder or hub name of the distilled scorer; by default the build's.
-        precision: precision of the distilled scorer.
+        mode, checkpoint, precision: as for `sba`.
         build: output folder of task=icc_build.
         text_to_image: arguments of `TextToImage`.
         captioner: arguments of `ImageCaptioner`.
-        similarity: ``edit`` or ``bertscore``.
-        bertscore: `model` and `num_layers` of its encoder.
+        similarity, bertscore: as for `sba`.
     """
     if _is_distilled(mode):
         return DistilledScorer(_checkpoint("vba", checkpoint, build), precision)

@@ -1,7 +1,9 @@
 """Forward passes of a distilled scorer: RoBERTa without padding, any other text encoder with padding."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,18 +12,69 @@ import torch
 from torch.nn.functional import layer_norm, linear, scaled_dot_product_attention
 
 from benchmark.models.checkpoints import load_model, locate_checkpoint, read_weights
-from filters.icc.packing import Integers, PackedCaptions
 
 FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # RoBERTa's architecture under three names
+
+
+@dataclass(frozen=True)
+class PackedCaptions:
+    """Token ids of n captions in ascending order of length, t in all.
+
+    Args:
+        ids: token ids of all captions, shape (t,).
+        lengths: tokens per caption, shape (n,).
+    """
+
+    ids: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int64]
+
+    def starts(self) -> npt.NDArray[np.int64]:
+        """Return the index of each caption's first token, shape (n,)."""
+        return self.lengths.cumsum() - self.lengths
+
+    def positions(self, padding: int) -> npt.NDArray[np.int64]:
+        """Return RoBERTa's position ids, shape (t,), from the id `padding` + 1 on; padding tokens get `padding`."""
+        is_word = self.ids != padding
+        words = is_word.cumsum()
+        words_before = np.repeat((words - is_word)[self.starts()], self.lengths)
+        return np.where(is_word, words - words_before, 0) + padding
+
+    def groups(self) -> list[tuple[int, int]]:
+        """Return the captions of each length, as pairs (captions, tokens per caption)."""
+        lengths, counts = np.unique(self.lengths, return_counts=True)
+        return list(zip(counts.tolist(), lengths.tolist(), strict=True))
+
+    def passes(self, budget: int) -> Iterator["PackedCaptions"]:
+        """Yield consecutive captions of at most `budget` tokens; a longer caption has its own pass."""
+        ends = self.lengths.cumsum()
+        first = token = 0
+        while first < len(ends):
+            stop = max(first + 1, int(np.searchsorted(ends, token + budget, side="right")))
+            end = int(ends[stop - 1])
+            yield PackedCaptions(self.ids[token:end], self.lengths[first:stop])
+            first, token = stop, end
+
+
+def pack(captions: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.int64], PackedCaptions]:
+    """Return the order of the captions by length, shape (n,), and their token ids in that order."""
+    lengths = np.fromiter(map(len, captions), np.int64, len(captions))
+    order = np.argsort(lengths, kind="stable")
+    ids = chain.from_iterable(map(captions.__getitem__, order.tolist()))
+    return order, PackedCaptions(np.fromiter(ids, np.int64, lengths.sum()), lengths[order])
 
 
 class LogitModel(ABC):
     """A sequence classifier of one label."""
 
     @torch.inference_mode()
-    def logits(self, captions: PackedCaptions, budget: int) -> npt.NDArray[np.float32]:
-        """Return logits of shape (n,) for n captions, computed in passes of at most `budget` tokens."""
-        return torch.cat([self.forward(part) for part in captions.passes(budget)]).float().cpu().numpy()
+    def logits(self, captions: Sequence[Sequence[int]], budget: int) -> npt.NDArray[np.float32]:
+        """Return logits of shape (n,) for n tokenized captions, computed in passes of at most `budget` tokens."""
+        order, packed = pack(captions)
+        logits = np.empty(len(captions), np.float32)
+        logits[order] = (
+            torch.cat([self.forward(part) for part in packed.passes(budget)]).float().cpu().numpy()
+        )
+        return logits
 
     @abstractmethod
     def forward(self, captions: PackedCaptions) -> torch.Tensor:
@@ -38,9 +91,8 @@ def load_logit_model(checkpoint: str, config: Any, device: torch.device, precisi
     file = locate_checkpoint(checkpoint) / "model.safetensors"
     weights = read_weights(file) if file.is_file() else {}
     if any(name not in weights or weights[name].shape != shape for name, shape in shapes.items()):
-        weights = _load(
-            checkpoint
-        ).state_dict()  # finds other files and former names, and reports missing weights
+        # It finds other files and former names, and reports missing weights.
+        weights = _load(checkpoint).state_dict()
     return PackedRoberta({name: weights[name] for name in shapes}, config, device, dtype)
 
 
@@ -50,26 +102,30 @@ def _load(checkpoint: str) -> Any:
 
 def _roberta_shapes(config: Any) -> dict[str, tuple[int, ...]]:
     """Return the shape of each weight of a `RobertaForSequenceClassification` of one label."""
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def add(name: str, *shape: int) -> None:
+        shapes.update({f"{name}.weight": shape, f"{name}.bias": shape[:1]})
+
     width, inner = config.hidden_size, config.intermediate_size
-    rows = {
-        "word": config.vocab_size,
-        "position": config.max_position_embeddings,
-        "token_type": config.type_vocab_size,
-    }
-    linears = {"classifier.dense": (width, width), "classifier.out_proj": (1, width)}
-    norms = ["roberta.embeddings"]
+    for kind, count in (
+        ("word", config.vocab_size),
+        ("position", config.max_position_embeddings),
+        ("token_type", config.type_vocab_size),
+    ):
+        shapes[f"roberta.embeddings.{kind}_embeddings.weight"] = count, width
+    add("roberta.embeddings.LayerNorm", width)
     for layer in range(config.num_hidden_layers):
         name = f"roberta.encoder.layer.{layer}"
         for part in ("self.query", "self.key", "self.value", "output.dense"):
-            linears[f"{name}.attention.{part}"] = (width, width)
-        linears |= {f"{name}.intermediate.dense": (inner, width), f"{name}.output.dense": (width, inner)}
-        norms += [f"{name}.attention.output", f"{name}.output"]
-    return (
-        {f"roberta.embeddings.{kind}_embeddings.weight": (count, width) for kind, count in rows.items()}
-        | {f"{name}.weight": shape for name, shape in linears.items()}
-        | {f"{name}.bias": shape[:1] for name, shape in linears.items()}
-        | {f"{name}.LayerNorm.{kind}": (width,) for name in norms for kind in ("weight", "bias")}
-    )
+            add(f"{name}.attention.{part}", width, width)
+        add(f"{name}.attention.output.LayerNorm", width)
+        add(f"{name}.intermediate.dense", inner, width)
+        add(f"{name}.output.dense", width, inner)
+        add(f"{name}.output.LayerNorm", width)
+    add("classifier.dense", width, width)
+    add("classifier.out_proj", 1, width)
+    return shapes
 
 
 class PaddedModel(LogitModel):
@@ -159,7 +215,7 @@ class PackedRoberta(LogitModel):
         weight, bias = (self._weights[f"{name}.LayerNorm.{kind}"] for kind in ("weight", "bias"))
         return layer_norm(hidden, weight.shape, weight, bias, self._epsilon)
 
-    def _to_device(self, indices: Integers) -> torch.Tensor:
+    def _to_device(self, indices: npt.NDArray[np.int64]) -> torch.Tensor:
         tensor = torch.from_numpy(indices)
         if self._device.type == "cuda":  # pinned, so that the copy is asynchronous
             return tensor.pin_memory().to(self._device, non_blocking=True)

@@ -13,7 +13,6 @@ from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
 from benchmark.models.checkpoints import FromCheckpoint, load_pretrained
 from filters.base import Filter, Scores
-from filters.icc.packing import Integers, PackedCaptions, pack
 
 if TYPE_CHECKING:
     from filters.icc.packed import LogitModel
@@ -88,10 +87,9 @@ class DistilledScorer(FromCheckpoint, Filter):
         blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
         texts = ([batch.texts[row] for row in block] for block in blocks)
         tokenized = prefetch_map(self._tokenize, texts, self._threads)
-        for block, (by_length, captions) in zip(blocks, tokenized, strict=True):
-            scores[block[by_length]] = self._model.logits(captions, self._budget)
+        for block, captions in zip(blocks, tokenized, strict=True):
+            scores[block] = self._model.logits(captions, self._budget)
         return scores
 
-    def _tokenize(self, texts: list[str]) -> tuple[Integers, PackedCaptions]:
-        """Return the order of the captions by length and their tokens in that order."""
-        return pack([encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)])
+    def _tokenize(self, texts: list[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]

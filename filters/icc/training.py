@@ -125,7 +125,7 @@ def train(
     wait_for_all(device)
     epochs = ShuffledEpochs(items, recipe.batch, recipe.seed)
     steps = recipe.epochs * len(epochs) // recipe.batch
-    bar = progress(title, steps, "steps") if is_main_process() else nullcontext(_silent)
+    bar = progress(title, steps, "steps") if is_main_process() else nullcontext(lambda amount, text: None)
     with preserved_rng_state(), quiet_transformers(), bar as advance:
         trainer = Trainer(
             model,
@@ -173,10 +173,6 @@ def _use_one_gpu(arguments: Any, device: torch.device) -> Any:
         arguments._n_gpu = 1  # without a public setting
         torch.cuda.set_device(device)
     return arguments
-
-
-def _silent(amount: int, text: str) -> None:
-    """Show no progress."""
 
 
 def _drop_unfinished(checkpoints: Path) -> None:

@@ -1,6 +1,5 @@
 """Parts of speech and dependency parses of captions, by a spaCy pipeline."""
 
-import hashlib
 import importlib.metadata
 import shlex
 import sys
@@ -15,6 +14,7 @@ from benchmark.core.extras import packages_command, require
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
+from benchmark.models.checkpoints import hash_files
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -100,12 +100,7 @@ def pipeline_revision(name: str) -> str:
     folder = _locate(name)
     if folder is None:
         return f"{name}-{importlib.metadata.version(name)}"
-    digest = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        digest.update(str(path.relative_to(folder)).encode())
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:16]
+    return hash_files(folder, folder.rglob("*"))
 
 
 def _locate(name: str) -> Path | None:

@@ -91,18 +91,9 @@ class SceneGraph:
 
         Radenovic et al. 2023, section 3.1.
         """
-        return max(self._counts(attributes=True).values(), default=0)
-
-    @property
-    def relatedness(self) -> int:
-        """The highest number of relations of any object; 0 without relations."""
-        return max(self._counts(attributes=False).values(), default=0)
-
-    def _counts(self, attributes: bool) -> "Counter[int]":
         counts = Counter(end for start, _, stop in self.relations for end in {start, stop})
-        if attributes:
-            counts.update(thing for thing, _ in self.attributes)
-        return counts
+        counts.update(thing for thing, _ in self.attributes)
+        return max(counts.values(), default=0)
 
 
 def scene_graph(doc: "Doc") -> SceneGraph:

@@ -8,7 +8,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.cli.sweeps import job_overrides, planned_sweeps
+from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.run.config import CONF, register_resolvers
 from benchmark.selection.selection import Selector
 from downstream.models.dual_encoder import DualEncoder

@@ -9,7 +9,7 @@ from benchmark.core.errors import UserError
 from benchmark.run.config import demo_model
 from filters.icc import packed
 from filters.icc import scorer as module
-from filters.icc.packing import pack
+from filters.icc.packed import pack
 from filters.icc.scorer import DistilledScorer
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import numbered_uids

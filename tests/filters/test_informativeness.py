@@ -220,7 +220,7 @@ def test_only_survivors_are_counted(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_workers_count_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = captions(300)
-    monkeypatch.setattr(informativeness, "LIGHT_SHARDS", 0)
+    monkeypatch.setattr("benchmark.scoring.corpus_fit.LIGHT_SHARDS", 0)
     monkeypatch.setattr("benchmark.scoring.shard_work.LIGHT_SHARDS", 0)
     runs = len(WORKER_RUNS)
     assert scores_of(tmp_path / "pool", [samples[:100], samples[100:]], workers=2) == naive(samples)

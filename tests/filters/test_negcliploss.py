@@ -99,20 +99,6 @@ def test_many_batches_are_the_mean_over_seeded_partitions_of_the_sorted_pool() -
     assert made.score(batch.take(order)) == pytest.approx(expected, abs=2e-6)
 
 
-def test_shards_and_their_order_do_not_matter() -> None:
-    batch = pairs(40)
-    scores = []
-    for size, order in ((40, list(range(40))), (7, list(range(40))), (9, list(range(39, -1, -1)))):
-        made = scorer(16, partitions=2)
-        fit(made, split(batch, size, order))
-        scores.append(made.score(batch))
-    assert (scores[0] == scores[1]).all()
-    assert (scores[0] == scores[2]).all()
-    other = NegClipLoss("unused", None, 16, 2, 0.01, seed=1)
-    fit(other, [batch])
-    assert not np.array_equal(other.score(batch), scores[0])
-
-
 def test_one_pair_and_none() -> None:
     made = scorer(32768, partitions=10)
     one = pairs(1)

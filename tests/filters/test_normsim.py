@@ -127,18 +127,6 @@ def test_rows_that_cannot_be_the_lowest_are_not_compared_again(
     assert found == pytest.approx(expected)
 
 
-def test_shards_and_their_order_do_not_matter() -> None:
-    batch = images(np.random.default_rng(3).normal(size=(40, 5)))
-    scores = []
-    for size, order in ((40, list(range(40))), (7, list(range(40))), (9, list(range(39, -1, -1)))):
-        scorer = made(2, None, steps=6)
-        assert scorer.corpus_dependent
-        fit(scorer, [batch.take(order[at : at + size]) for at in range(0, 40, size)])
-        scores.append(scorer.score(batch))
-    assert (scores[0] == scores[1]).all()
-    assert (scores[0] == scores[2]).all()
-
-
 def test_one_image_and_none() -> None:
     scorer = made(2, None)
     one = images(np.ones((1, 3)))

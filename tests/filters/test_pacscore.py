@@ -21,6 +21,7 @@ from filters import pacscore
 from filters.clip import Clip
 from filters.pacscore import PacFeatures, PacScore
 from tests.filters.checkpoints import open_clip_model
+from tests.pixel_workers import InMemory
 from tests.pools import numbered_uids, rows, write_pool
 
 CPU = torch.device("cpu")
@@ -59,7 +60,7 @@ def test_the_filter_scores_as_the_metric_does(clip: str, checkpoint: str, tmp_pa
     (batch,) = pool.batches(pool.shards(made.sources)[0], made.sources, 99, Counter())
     uids = decode_uids(batch.uids)
     corpus = Corpus(dict(zip(uids, batch.texts, strict=True)), {uid: ["a"] for uid in uids})
-    images = dict(zip(uids, batch.images, strict=True))
+    images = dict(zip(uids, map(InMemory, batch.images), strict=True))
     expected, _ = clipscore.PacScore(clip, None, checkpoint).scores(corpus, images, CPU)
     found = dict(zip(decode_uids(table.uids), table.scores, strict=True))
     assert len(found) == 6

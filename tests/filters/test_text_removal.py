@@ -104,7 +104,7 @@ def test_the_control_paints_over_areas_of_another_image(pool: Pool, clip: str) -
 def test_the_control_scores_alike_in_any_batch(pool: Pool, clip: str) -> None:
     scorer = RandomAreaRemovedClip(clip, None, planted(pool), fill="inpaint")
     scorer.setup(CPU)
-    scorer.fit(PoolBatches(pool, scorer, "cpu"))
+    scorer.fit(PoolBatches(pool, scorer))
     (batch,) = ShardReader(pool, "cpu").batches(pool.shards(scorer.sources)[0], scorer, Counter())
     assert scorer.score(batch.take([3, 0]))[::-1] == pytest.approx(scorer.score(batch)[[0, 3]], abs=1e-6)
     control = scores(pool, relative_score(clip, None, planted(pool), "all", control=True))

@@ -1,6 +1,5 @@
 """What another process does between two lines of this one: it removes, replaces or begins the same."""
 
-import os
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,10 +20,9 @@ from benchmark.core.mapped_files import save_array
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.temporaries import _remove_orphans
-from benchmark.models import hub_files
+from benchmark.models import hub
 from benchmark.pool import reshard
 from benchmark.run import export
-from benchmark.run.plan import disk
 from benchmark.selection.selection import Selection
 from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.icc_build import steps
@@ -166,23 +164,11 @@ def test_two_processes_find_one_download_damaged(
             link.unlink()
         return "1" * 40
 
-    monkeypatch.setattr(hub_files, "_hash", hash_slowly)
-    assert hub_files.without_damaged([link]) == []
+    monkeypatch.setattr(hub, "_hash", hash_slowly)
+    assert hub.without_damaged([link]) == []
     assert link.is_file() == fetched_again
     if not fetched_again:
-        assert hub_files.without_damaged([link]) == []
-
-
-def test_a_plan_beside_a_training_that_removes_its_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stat(path: Path, **settings: Any) -> os.stat_result:
-        if path.name == "b":
-            path.unlink(missing_ok=True)
-        return original(path, **settings)
-
-    make_folder(cache_folder("trained") / "captioner-0")
-    original = Path.stat
-    monkeypatch.setattr(Path, "stat", stat)
-    assert (disk.training_bytes("captioner") or 0) >= 2
+        assert hub.without_damaged([link]) == []
 
 
 def at_once(

@@ -15,9 +15,9 @@ from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
 from benchmark.core.paths import atomic_folder, cache_dir, cache_folder, write_cached
-from benchmark.core.uids import write_subset
+from benchmark.core.uids import read_subset, write_subset
 from benchmark.engine.local import LocalEngine
-from benchmark.models import hub_files
+from benchmark.models import hub
 from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
@@ -76,7 +76,7 @@ def array(pool: Pool) -> Any:
 
 
 def survivors(pool: Pool) -> Any:
-    return save_survivors(pool, numbered_uids(100)).uids().tolist()
+    return read_subset(save_survivors(pool, numbered_uids(100)).path).tolist()
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -227,7 +227,7 @@ def test_a_damaged_download_is_named_and_lacks_that_file(
 
 def test_a_download_is_hashed_once(download: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[Path] = []
-    monkeypatch.setattr(hub_files, "_hash", lambda file, size: hashed.append(file) or file.name)
+    monkeypatch.setattr(hub, "_hash", lambda file, size: hashed.append(file) or file.name)
     for _ in range(2):
         find_checkpoint.cache_clear()
         locate_checkpoint("some/model")

@@ -65,7 +65,7 @@ def pool(tmp_path: Path) -> Pool:
 
 @pytest.mark.parametrize("needs", [("text",), ("text", "image")])
 def test_filters_read_the_beginnings_of_captions(pool: Pool, needs: tuple[str, ...]) -> None:
-    (batch,) = PoolBatches(pool, Lengths(*needs), "cpu")
+    (batch,) = PoolBatches(pool, Lengths(*needs))
     assert batch.texts == [SHORT, LONG[:MAX_CHARACTERS], "a dog"]
 
 
@@ -81,7 +81,7 @@ def test_a_score_file_knows_a_long_caption(pool: Pool, tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text(f"caption,score\n{LONG},0.5\na dog,0.25\n")
     scorer = ScoreFile(str(tmp_path / "scores.csv"), "score")
     scorer.setup(torch.device("cpu"))
-    (batch,) = PoolBatches(pool, scorer, "cpu")
+    (batch,) = PoolBatches(pool, scorer)
     assert scorer.score(batch).tolist() == pytest.approx([np.nan, 0.5, 0.25], nan_ok=True)
 
 
@@ -170,7 +170,7 @@ def test_markdown_shows_control_characters_as_escapes() -> None:
 
 def test_wandb_shows_control_characters_as_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     tracker, logged = WandbTracker("project", "group"), {}
-    monkeypatch.setattr(tracker, "_log", lambda values, step: logged.update(values))
+    monkeypatch.setattr(tracker, "log", lambda values, step: logged.update(values))
     tracker.log_captions("captions", [CaptionedImage(Image.new("RGB", (4, 4)), ODD, (ODD, "a dog"))], step=1)
     assert [row[1:] for row in logged["captions"].data] == [[SHOWN, f"{SHOWN}\na dog"]]
 

@@ -116,7 +116,7 @@ def image_texts(pool: Pool, ocr: TextSpotter, engine: Engine) -> Iterator[str]:
     """Yield the legible text in each image of `pool`, its lines joined by spaces; OCR is cached."""
     scorer = NoText(ocr)
     score_pool(pool, scorer, engine)
-    for batch in PoolBatches(pool, scorer, "cpu"):
+    for batch in PoolBatches(pool, scorer):
         for words, numbers in zip(batch.features["words"], legible_lines(batch, ocr), strict=True):
             yield " ".join(words[number] for number in numbers)
 

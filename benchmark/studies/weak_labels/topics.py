@@ -140,7 +140,7 @@ class CleanedCaptions:
     """
 
     def __init__(self, pool: Pool, reader: CaptionNgrams, minimum: float) -> None:
-        self._batches = PoolBatches(pool, reader, "cpu")
+        self._batches = PoolBatches(pool, reader)
         self._reader = reader
         self._minimum = minimum
 

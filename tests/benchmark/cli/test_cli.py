@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.core.paths import cache_folder
 from benchmark.core.uids import read_subset
 from tests.command_line import Done, Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
-from tests.pools import rows, write_metadata, write_pool
+from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -26,11 +25,12 @@ def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["filter=iccc"], "did you mean 'icc'?"),
         (["filter=random,clpi"], "filter=clpi is unknown; did you mean 'clip'?"),
         (["size=abc"], "size=abc must be a number of pairs, such as 250k, or one of 100k, 1m, 200k, 500k"),
         (["task=reprt"], "did you mean 'report'?"),
         (["nosuch=1"], "there is no setting 'nosuch'"),
+        (["metric=CIDEr"], "there is no setting 'metric'"),
+        (["task=select", "pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
         (
             ["task=select", "pool=img2dataset", 'pool.url="~nobody-here/pool"'],
             "pool.url=~nobody-here/pool must be a folder with",
@@ -48,40 +48,6 @@ def pool_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 POOL = ["task=select", "pool=img2dataset", "filter=random", "size.samples=10"]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
-        (["pool.url={pool}", "size.samples=31"], "size asks for 31 pairs, but pool img2dataset lists 30"),
-        (["pool.url={pool}", "size.samples=ten"], "size.samples=ten must be a positive integer"),
-        (
-            ["pool.url={pool}", "filter=icc", "filter.checkpoint=/nowhere/icc"],
-            "checkpoint /nowhere/icc is not there",
-        ),
-        (["pool.url={pool}", "filter=column"], "no column 'clip_l14_similarity_score'"),
-    ],
-)
-def test_mistakes_of_a_user(run: Run, pool_folder: Path, overrides: list[str], message: str) -> None:
-    assert_one_line(run(*POOL, *(o.format(pool=pool_folder) for o in overrides)), message)
-
-
-def test_missing_weights_are_refused_before_scoring(run: Run, pool_folder: Path) -> None:
-    sets = [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
-    weights = ["downstream=captioner", "models.captioner.encoder=/nowhere/swin"]
-    done = run(*POOL[1:], f"pool.url={pool_folder}", *sets, *weights)
-    assert_one_line(done, "checkpoint /nowhere/swin is not there")
-    assert "score:" not in done.stderr
-    assert not cache_folder("scores").exists()
-
-
-def test_a_pool_without_images_for_an_image_filter(run: Run, tmp_path: Path) -> None:
-    write_metadata(tmp_path / "a.parquet", rows(20))
-    done = run(
-        *POOL, f"pool.url={tmp_path}", "filter=clip", "filter.model=ViT-B-32", "filter.pretrained=openai"
-    )
-    assert_one_line(done, "holds metadata only, no tars, and images are needed")
 
 
 def test_a_broken_environment_variable_names_itself(run: Run) -> None:
@@ -103,17 +69,6 @@ def test_select_prints_the_subset_file_and_reuses_scores(
     second = run(*POOL, f"pool.url={pool_folder}", "size.samples=5")
     assert "reusing the scores of random" in caplog.text
     assert Path(second.stdout.splitlines()[-1]) != path
-
-
-@pytest.mark.slow
-def test_equal_scores_are_another_choice_for_every_seed(run: Run, pool_folder: Path) -> None:
-    paths = []
-    for seed in (0, 1):
-        done = run(*POOL, f"pool.url={pool_folder}", "filter=no_filter", f"seed={seed}")
-        paths.append(Path(done.stdout.splitlines()[-1]))
-        manifest = json.loads(paths[-1].with_suffix(".json").read_text())
-        assert [manifest[name] for name in ("seed", "tied", "tied_kept")] == [seed, 30, 10]
-    assert len(set(read_subset(paths[0]).tolist()) & set(read_subset(paths[1]).tolist())) < 10
 
 
 @pytest.mark.slow
@@ -162,13 +117,6 @@ def test_a_selector_prints_the_subset_file_of_each_epoch(run: Run, pool_folder: 
     assert json.loads(manifest.read_text())["files"] == [file.name for file in files]
     assert len(run(*given, "selector=cluster_sorted").stdout.split()) == 1
     assert_one_line(run(*given, "selector=cluster_unifrom"), "did you mean 'cluster_uniform'?")
-
-
-@pytest.mark.slow
-def test_commas_make_a_sweep(run: Run, pool_folder: Path) -> None:
-    done = run(*POOL[:-1], f"pool.url={pool_folder}", "size.samples=4,6", "seed=0,1")
-    assert done.returncode == 0, done.stderr
-    assert len(set(done.stdout.split())) == 4
 
 
 @pytest.mark.slow

@@ -117,6 +117,7 @@ NOT_COMPOSED = [
     ("lr=fast", "there is no setting 'lr'; did you mean downstream.captioner.training.lr=fast or"),
     ("filter=clip filter.modle=x", "there is no setting 'filter.modle'; did you mean filter.model=x?"),
     ("samples_sen=5", "there is no setting 'samples_sen'"),
+    ("task=select task.shards=3/8", "task.shards is a setting of task=score alone"),
     ("~filter.seed", "there is no setting 'filter.seed'"),
     ("--nosuch", "there is no setting 'nosuch'; `python -m benchmark --cfg job` shows all settings"),
     ("filter={a:1}", "filter takes the name of a config; `python -m benchmark --help filter` lists them"),

@@ -1,10 +1,10 @@
 """Sweeps: what a command expands to, what a failed run does to the others, and what the terminal says."""
 
-import json
 import logging
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,11 +12,12 @@ from types import SimpleNamespace
 import pytest
 
 from benchmark.cli import sweep_runs
-from benchmark.cli.outcomes import Outcome, outcome_tables, read_outcome, write_outcome
-from benchmark.cli.sweeps import job_overrides, planned_sweeps
+from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import writable_folder
-from benchmark.core.records import write_record
+from benchmark.core.records import scan_records, write_record
+from benchmark.results.result import Result
+from benchmark.run.output import Finished
 from tests.benchmark.results.report.made_results import result
 from tests.benchmark.run.test_demo_chain import DEMO, SMALL
 from tests.command_line import Run, assert_one_line
@@ -95,14 +96,14 @@ def test_progress_errors_and_the_exit_code(
     ]
 
 
-def test_results_of_a_remote_folder_are_in_the_table(tmp_path: Path) -> None:
+def test_results_of_a_remote_folder_are_in_the_table(cache: Path) -> None:
+    sweep = sweep_runs.Sweep(["filter=icc"])
     with writable_folder("memory://sweep/results") as folder:
         path = write_record(folder, result("icc"))
-        write_outcome(tmp_path, 0, Outcome("filter=icc", "done", 1.0, str(path)))
-    outcome = read_outcome(tmp_path, 0)
-    assert outcome is not None
+        sweep.run_job(lambda: Finished(path), 0)
+    (outcome,) = sweep.outcomes()
     assert outcome.text == f"memory://sweep/results/{path.name}"
-    assert len(outcome_tables([outcome])) == 2
+    assert len(sweep_runs.outcome_tables([outcome])) == 2
 
 
 @pytest.mark.slow
@@ -171,10 +172,9 @@ def test_a_second_sweep_does_what_is_missing(
     assert caplog.text.count("delete it to make it again") == 2
     assert [path.stat().st_mtime_ns for path in (random, oracle)] == made
 
-    changed = json.loads(random.read_text())
-    del changed["checksum"]  # as an older version wrote it
-    changed["protocol"]["facts"]["metric.zero_shot"] = "an older version"
-    random.write_text(json.dumps(changed))
+    record = scan_records(tmp_path, Result)[0][random]
+    facts = record.protocol.facts | {"metric.zero_shot": "an older version"}
+    write_record(tmp_path, replace(record, protocol=replace(record.protocol, facts=facts)))
     with caplog.at_level(logging.INFO):
         assert "1 done, 1 skipped" in run(*sweep, "filter=random,oracle").stderr
     assert "is made again: metric.zero_shot" in caplog.text

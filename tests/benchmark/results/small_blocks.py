@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmark.scoring.repeated_uids import Block
-from benchmark.scoring.score_table import ArraySource, Keep, every
+from benchmark.scoring.score_table import ArraySource, Block, Keep, every
 from filters.base import Scores
 
 ROWS = 7

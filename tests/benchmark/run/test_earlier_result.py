@@ -19,8 +19,8 @@ from benchmark.models.checkpoints import revision
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
-from benchmark.run.earlier_result import earlier_result
-from benchmark.run.identity import make_run_id
+from benchmark.run import identity
+from benchmark.run.identity import earlier_result, make_run_id
 from benchmark.run.job import Job
 from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs, subset_path
@@ -57,7 +57,9 @@ def select(job: Job) -> Selected:
 
 
 def look(job: Job, now: Protocol | None = None) -> Path | None:
-    return earlier_result(again(job), lambda: now or protocol(), lambda: select(job))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identity, "make_protocol", lambda _: now or protocol())
+        return earlier_result(again(job), lambda: select(job))
 
 
 def made(job: Job, captions: str | None = None) -> tuple[Path, Result]:

@@ -118,16 +118,19 @@ def test_a_file_as_output_is_refused_before_scoring(run: Run, settings: list[str
     assert "score:" not in done.stderr
 
 
-def test_statistics_of_captions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ["A red dog", "a red  cat", "two"]
-    samples = rows(3)
+def write_pairs(folder: Path, texts: list[str]) -> Path:
+    samples = rows(len(texts))
     for sample, text in zip(samples, texts, strict=True):
         sample.text = text
-    write_metadata(tmp_path / "a.parquet", samples)
-    table = pq.read_table(tmp_path / "a.parquet").rename_columns(["uid", "url", "caption"])
-    pq.write_table(table, tmp_path / "pairs.parquet")
+    write_metadata(folder / "a.parquet", samples)
+    table = pq.read_table(folder / "a.parquet").rename_columns(["uid", "url", "caption"])
+    pq.write_table(table, folder / "pairs.parquet")
+    return folder / "pairs.parquet"
+
+
+def test_statistics_of_captions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hide_extra("language", monkeypatch)
-    found = caption_statistics(tmp_path / "pairs.parquet", 3)
+    found = caption_statistics(write_pairs(tmp_path, ["A red dog", "a red  cat", "two"]), 3)
     assert (found.lengths["words"].mean, found.lengths["words"].longest) == (pytest.approx(7 / 3), 3)
     assert found.lengths["characters"].quantiles[2] == 9
     assert [ngrams[0] for ngrams in found.ngrams] == [("a", 2), ("a red", 2), ("a red cat", 1)]
@@ -137,12 +140,6 @@ def test_statistics_of_captions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @needs_extra("language")
 def test_languages_of_captions(tmp_path: Path) -> None:
-    samples = rows(3)
     texts = ["a dog on the beach with a ball", "ein Hund mit einem Ball am Strand", "the house on the hill"]
-    for sample, text in zip(samples, texts, strict=True):
-        sample.text = text
-    write_metadata(tmp_path / "a.parquet", samples)
-    table = pq.read_table(tmp_path / "a.parquet").rename_columns(["uid", "url", "caption"])
-    pq.write_table(table, tmp_path / "pairs.parquet")
-    found = caption_statistics(tmp_path / "pairs.parquet", 3)
+    found = caption_statistics(write_pairs(tmp_path, texts), 3)
     assert found.languages == {"en": 2 / 3, "de": 1 / 3}

@@ -8,8 +8,8 @@ import pytest
 from benchmark.core.records import write_record
 from benchmark.results.provenance import machine
 from benchmark.results.stopwatch import Stage
-from benchmark.run.plan import recorded_costs
-from benchmark.run.plan.recorded_costs import Cost, RecordedCosts
+from benchmark.run import plan
+from benchmark.run.plan import Timings
 from tests.benchmark.results.report.made_results import result
 from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
@@ -30,27 +30,28 @@ def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_
     table = [" ".join(line.split()) for line in planned.stdout.splitlines()]
     assert table[0] == "Plan of 2 jobs"
     assert [line.rpartition(" ")[0] for line in table if line.startswith("seed=")] == [
-        "seed=0 1 of 3 shards cached to do",
+        "seed=0 1 of 3 shards cached to do over",
         "seed=1 with a job above to do",
     ]
     assert files(cache) == before
     assert_one_line(run("task=report", "plan=true"), "plan=true is for task=score, select, train, run")
 
 
-def test_costs_are_medians_of_runs_on_a_machine_like_this(
+def test_times_are_medians_of_runs_on_a_machine_like_this(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorded_costs, "REFERENCE", tmp_path / "reference")
+    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "reference")
     made = [(tmp_path, seed, machine(), seconds) for seed, seconds in enumerate((4, 10, 6))]
     made += [(tmp_path, 3, "another machine", 100), (tmp_path / "reference", 0, "another machine", 50)]
     for folder, seed, where, seconds in made:
-        stages = {"pool": Stage(seconds / 2, seconds, "cpu", seconds)}
+        stages = {"pool": Stage(seconds, 2 * seconds, "cpu", seconds)}
         write_record(folder, replace(result("icc", seed=seed), machine=where, stages=stages))
-    costs = RecordedCosts(tmp_path, "cpu")
-    assert costs.median(lambda run: costs.stage(run, "pool")) == Cost(6, 3)
-    reference = RecordedCosts(tmp_path / "nothing", "cpu")
-    assert reference.median(lambda run: reference.stage(run, "pool")) == Cost(50, 25)
-    assert (reference.of_reference, costs.of_reference) == (True, False)
-    assert reference.median(lambda run: reference.stage(run, "train/captioner")) is None
-    on_gpu = RecordedCosts(tmp_path, "cuda")
-    assert on_gpu.median(lambda run: on_gpu.stage(run, "pool")) is None
+
+    def median(folder: Path, device: str, stage: str) -> tuple[float | None, str]:
+        timings = Timings(folder, device)
+        return timings.median(lambda run: timings.stage(run, stage))
+
+    assert median(tmp_path, "cpu", "pool") == (6, f"{tmp_path}, on this machine")
+    assert median(tmp_path / "nothing", "cpu", "pool") == (50, "the reference results, on their machine")
+    assert median(tmp_path, "cpu", "train/captioner")[0] is None
+    assert median(tmp_path, "cuda", "pool")[0] is None

@@ -11,12 +11,6 @@ import pytest
 from benchmark.core.records import write_record
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
-from benchmark.results.results_folders import ResultsFolders
-from benchmark.run.report import _study_tables
-from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
-from benchmark.studies.profile.profiling import Profile
-from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
-from benchmark.studies.web_likeness.caption_profile import CaptionProfile
 from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 from tests.command_line import Run, assert_one_line
 
@@ -151,10 +145,6 @@ def test_mistakes_in_a_report(run: Run, tmp_path: Path, arguments: list[str], me
     assert_one_line(run("task=report", f"results_dir={tmp_path}", *arguments), message)
 
 
-def test_metric_is_a_setting_of_the_report_alone(run: Run) -> None:
-    assert_one_line(run("filter=clip", "metric=CIDEr"), "there is no setting 'metric'")
-
-
 def test_papers_figures_do_not_stand_in_for_results(run: Run, tmp_path: Path) -> None:
     write_record(tmp_path, replace(run_of("clip"), downstream={}))
     assert run("task=report", f"results_dir={tmp_path}").returncode == 0
@@ -163,11 +153,3 @@ def test_papers_figures_do_not_stand_in_for_results(run: Run, tmp_path: Path) ->
     assert published
     assert "35.5" in papers
     assert "35.5" not in boards
-
-
-def test_studies_are_looked_for_where_they_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = set()
-    monkeypatch.setattr(ResultsFolders, "has", lambda self, folder: asked.add(folder))
-    assert _study_tables(ResultsFolders([tmp_path])) == []
-    kinds = (ConcretenessEvaluation, TextSpottingEvaluation, Profile, CaptionProfile)
-    assert asked == {kind.SCHEMA.folder for kind in kinds}

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.uids import decode_uids
@@ -13,10 +12,11 @@ from benchmark.engine.base import Work
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.workers import Usage, record_workers
 from benchmark.pool.pool import Pool
+from benchmark.scoring import corpus_fit
 from benchmark.scoring.score_folder import fit_folder, remove_scores
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.survivors import save_survivors
-from filters.embeddings.corpus import CorpusFilter
+from filters.embeddings.corpus import CorpusFilter, PieceWork
 from filters.near_duplicates import NearDuplicates
 from filters.negcliploss import NegClipLoss
 from filters.normsim import NormSim
@@ -26,19 +26,14 @@ from tests.filters.checkpoints import open_clip_model
 from tests.pools import hashed_uids, rows, write_pool
 
 
-class Doubled:
+class Doubled(PieceWork):
     """Twice the number of the piece; the seventh raises while `broken` is there."""
-
-    light = True
 
     def __init__(self, log: list[int], broken: Path) -> None:
         self.log = log
         self.broken = broken
 
-    def setup(self, device: torch.device) -> None:
-        pass
-
-    def __call__(self, piece: int) -> Any:
+    def __call__(self, piece: int, /) -> Any:
         if piece == 7 and self.broken.exists():
             raise RuntimeError("killed")
         self.log.append(piece)
@@ -125,29 +120,6 @@ def test_the_workers_of_a_fit_are_part_of_its_cost(pool: Pool, clip: str) -> Non
     assert 10 < seconds.processor < 20  # not those that extracted the features
 
 
-class StoppedOnce(EngineWithWorkers):
-    """Stopped by Ctrl-C when its first run is over."""
-
-    stopped = False
-
-    def run(self, work: Work[Any, Any], pieces: Sequence[Any]) -> Iterator[Any]:
-        yield from super().run(work, pieces)
-        if not self.stopped:
-            self.stopped = True
-            raise KeyboardInterrupt
-
-
-def test_a_fit_that_goes_on_counts_what_came_before(pool: Pool, clip: str) -> None:
-    fit_filter(pool, Vas(clip, None, None), LocalEngine("cpu", 1))  # extracts the features
-    scorer, engine = NegClipLoss(clip, None, 5, 1, 0.01), StoppedOnce("cpu", 1)
-    with pytest.raises(KeyboardInterrupt):
-        fit_filter(pool, scorer, engine)
-    seconds = fit_filter(pool, scorer, engine)
-    assert seconds.processor is not None
-    assert 10 < seconds.processor < 20
-    assert fit_filter(pool, scorer, engine) == seconds
-
-
 @pytest.mark.parametrize("name", ["negcliploss", "vas", "near_duplicates", "normsim"])
 def test_scores_are_the_same_whatever_the_shards(name: str, pool: Pool, clip: str, tmp_path: Path) -> None:
     if name == "near_duplicates":
@@ -176,8 +148,7 @@ def test_another_choice_of_survivors_is_another_fit(pool: Pool, clip: str) -> No
 @pytest.mark.slow
 def test_worker_processes_fit_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
-    for name in ("negcliploss.LIGHT_COSINES", "near_duplicates.LIGHT_ROWS", "embeddings.clusters.LIGHT_ROWS"):
-        monkeypatch.setattr(f"filters.{name}", 0)
+    monkeypatch.setattr(corpus_fit, "LIGHT_SHARDS", 0)
     monkeypatch.setattr("filters.near_duplicates.PIECE", 50)
     points = np.random.default_rng(0).normal(size=(400, 8)).astype(np.float32)
     points /= np.linalg.norm(points, axis=1, keepdims=True)

@@ -1,3 +1,5 @@
+"""The rows of a corpus: a row per uid of the cached features, in the order of the uids."""
+
 from pathlib import Path
 from typing import Any
 
@@ -5,54 +7,47 @@ import numpy as np
 import pytest
 
 from benchmark.core.mapped_files import MappedUids
-from benchmark.core.uids import UidArray, UidIndex, encode_uids
+from benchmark.core.uids import UidArray, encode_uids, write_subset
 from benchmark.core.usage import Seconds
-from benchmark.scoring import corpus_rows
-from benchmark.scoring.corpus_rows import CorpusRows, write_rows
+from benchmark.engine.local import LocalEngine
+from benchmark.scoring import corpus_fit
+from benchmark.scoring.corpus_fit import MappedCorpus
 from benchmark.scoring.feature_cache import save_features
+from benchmark.scoring.survivors import Survivors
 from tests.pools import hashed_uids, numbered_uids
 
 A, B, C = ("1" * 32, "2" * 32, "3" * 32)
 
 
-def save(folder: Path, *shards: tuple[UidArray, list[float]]) -> list[Path]:
+def gather(
+    folder: Path, *shards: tuple[UidArray, list[float]], among: UidArray | None = None
+) -> tuple[MappedUids, list[float]]:
     paths = [folder / f"{number}.arrow" for number in range(len(shards))]
     for path, (uids, values) in zip(paths, shards, strict=True):
         columns: dict[str, Any] = {"image": np.array([values], np.float32).T} if values else {}
         save_features(path, uids, columns, {}, Seconds())
-    return paths
-
-
-def gather(folder: Path, paths: list[Path], among: UidIndex | None = None) -> tuple[MappedUids, list[float]]:
-    write_rows(paths, among, folder / "rows")
-    rows = CorpusRows(paths, folder / "rows")
-    return rows.uids, rows.embeddings("image", folder / "image.npy")[:].ravel().tolist()
+    survivors = None
+    if among is not None:
+        survivors = Survivors(folder / "survivors.npy")
+        write_subset(survivors.path, among)
+    corpus = MappedCorpus(paths, folder, LocalEngine("cpu", 1), survivors)
+    return corpus.uids, corpus.embeddings("image")[:].ravel().tolist()
 
 
 def test_rows_are_sorted_by_uid_and_each_uid_once(tmp_path: Path) -> None:
-    paths = save(
-        tmp_path,
-        (encode_uids([C, A, A]), [3, 5, 1]),
-        (encode_uids([]), []),
-        (encode_uids([B, A]), [2, 7]),
-    )
-    uids, values = gather(tmp_path, paths)
+    shards = ((encode_uids([C, A, A]), [3, 5, 1]), (encode_uids([]), []), (encode_uids([B, A]), [2, 7]))
+    uids, values = gather(tmp_path, *shards)
     assert uids[:].tolist() == encode_uids([A, B, C]).tolist()
     assert values == [1, 2, 3]  # A: the last of the first file, as `UidIndex` finds it there
-    assert sorted(path.name for path in (tmp_path / "rows").iterdir()) == [
-        "high.npy",
-        "location.npy",
-        "low.npy",
-    ]
+    assert sorted(path.name for path in (tmp_path / "rows").iterdir()) == ["high.npy", "low.npy"]
 
 
 def test_buckets_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_rows, "SORTED_AT_ONCE", 40)
+    monkeypatch.setattr(corpus_fit, "SORTED_AT_ONCE", 40)
     uids = hashed_uids(500)
     order = np.random.default_rng(0).permutation(500)
     shards = [(uids[part], part.astype(float).tolist()) for part in np.split(order, [30, 30, 300])]
-    shards += [shards[0]]
-    found, values = gather(tmp_path, save(tmp_path, *shards))
+    found, values = gather(tmp_path, *shards, shards[0])
     expected = np.argsort(uids)
     assert (found[:] == uids[expected]).all()
     assert values == expected.tolist()
@@ -61,7 +56,7 @@ def test_buckets_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("uids", [hashed_uids(50), numbered_uids(50)])
 def test_uids_are_found_and_strangers_are_not(uids: UidArray, tmp_path: Path) -> None:
-    found, _ = gather(tmp_path, save(tmp_path, (uids[:40], list(range(40)))))
+    found, _ = gather(tmp_path, (uids[:40], list(range(40))))
     assert (found[found.find(uids[:40])] == uids[:40]).all()
     strangers = np.concatenate([uids[40:], encode_uids(["f" * 32, "0" * 31 + "f", "f" * 16 + "0" * 16])])
     among_forty = np.isin(strangers, uids[:40])
@@ -70,10 +65,10 @@ def test_uids_are_found_and_strangers_are_not(uids: UidArray, tmp_path: Path) ->
 
 
 def test_only_the_pairs_that_reach_the_filter_are_there(tmp_path: Path) -> None:
-    paths = save(tmp_path, (encode_uids([C, A]), [3, 1]), (encode_uids([B]), [2]))
-    assert gather(tmp_path, paths, UidIndex(encode_uids([B, C])))[1] == [2, 3]
+    shards = (encode_uids([C, A]), [3, 1]), (encode_uids([B]), [2])
+    assert gather(tmp_path, *shards, among=encode_uids([B, C]))[1] == [2, 3]
 
 
 def test_without_a_row_all_is_empty(tmp_path: Path) -> None:
-    uids, values = gather(tmp_path, save(tmp_path, (encode_uids([]), [])))
+    uids, values = gather(tmp_path, (encode_uids([]), []))
     assert (len(uids), values, uids.find(numbered_uids(2)).tolist()) == (0, [], [-1, -1])

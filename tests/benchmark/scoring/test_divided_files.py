@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,7 +19,7 @@ from benchmark.core.ranks import Columns, PoolScores
 from benchmark.core.ties import highest
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex
 from benchmark.core.usage import Seconds
-from benchmark.scoring import joined_scores, repeated_uids
+from benchmark.scoring import joined_scores
 from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_parts import SCORING, write_part
 from benchmark.scoring.score_pool import load_parts
@@ -44,7 +43,7 @@ Files = tuple[type[Any], list[list[tuple[int, float]]]]
 KIND = st.sampled_from(sorted(WORDS))
 COSTS = {SCORING: Seconds(1.5), "f": Seconds(0.5)}
 examples = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -55,11 +54,8 @@ def uids_of(numbers: list[int], kind: str) -> UidArray:
 
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row groups of 11 rows, buckets of 7, 8 hashes in memory at once, few spare ties."""
-    plain = pq.write_table
-    monkeypatch.setattr(pq, "write_table", lambda *args, **kwargs: plain(*args, **kwargs, row_group_size=11))
+    """Buckets of 7 rows, few spare ties."""
     monkeypatch.setattr(joined_scores, "ROWS", 7)
-    monkeypatch.setattr(repeated_uids, "HASHES_AT_ONCE", 8)
     monkeypatch.setattr(ties, "_SPARE", 2)
 
 

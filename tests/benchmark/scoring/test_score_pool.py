@@ -10,8 +10,7 @@ import torch
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_folder
-from benchmark.core.ranks import rank_share
-from benchmark.core.uids import decode_uids, encode_uids, find_uids, sort_uids
+from benchmark.core.uids import decode_uids
 from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -160,40 +159,7 @@ def test_hidden_columns_are_for_upper_bounds_only(tmp_path) -> None:
         score_pool(pool, Column("noise"), LocalEngine("cpu", 1))
 
 
-def test_composites_join_scores_by_uid(pool: Pool) -> None:
-    cascade = Cascade({"a": Length(), "b": Random(3)}, {"a": 4})
-    table = score_pool(pool, cascade, LocalEngine("cpu", 1))
-    random = by_uid(score_pool(pool, Random(3), LocalEngine("cpu", 1)))
-    kept = {r.uid for i, r in enumerate(rows(13)) if i % 2 == 0 and i >= 4}
-    assert {u for u, s in by_uid(table).items() if not np.isnan(s)} == kept
-    assert all(by_uid(table)[u] == random[u] for u in kept)
-
-
-def test_a_composite_of_text_and_image_filters(pool: Pool) -> None:
-    table = score_pool(
-        pool, RankSum({"a": Length(), "b": Bright()}, {"b": 0.5, "a": 1.0}), LocalEngine("cpu", 1)
-    )
-    assert len(table.uids) == 13
-    assert np.isnan(table.scores).sum() == 6
-
-
 NAN = np.nan
-
-
-@pytest.mark.parametrize("trial", range(20))
-def test_ranks_are_those_of_scipy(trial: int) -> None:
-    from scipy.stats import rankdata
-
-    rng = np.random.default_rng(trial)
-    scores = rng.integers(-2, 3 + 50 * trial, int(rng.integers(0, 60))).astype(
-        [np.float32, np.float64][trial % 2]
-    )
-    for value in (NAN, np.inf, -0.0):
-        scores[rng.random(len(scores)) < 0.1] = value
-    expected = np.full(len(scores), NAN)
-    valid = ~np.isnan(scores)
-    expected[valid] = rankdata(scores[valid]) / max(valid.sum(), 1)
-    assert np.array_equal(rank_share(scores, np.sort(scores[valid])), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -234,16 +200,6 @@ def test_a_scoring_that_goes_on_counts_its_fit_once(tmp_path, monkeypatch) -> No
     score_pool(pool, Slow(), LocalEngine("cpu", 1))
     next(iter(score_paths(pool, Slow()).values())).unlink()
     assert score_pool(pool, Slow(), LocalEngine("cpu", 1)).cost.clock == pytest.approx(100, abs=5)
-
-
-def test_find_uids_equals_a_dictionary() -> None:
-    names = [r.uid for r in rows(60)]
-    haystack = encode_uids(names)
-    haystack = haystack[sort_uids(haystack)]
-    needles = haystack[[3, 10, 11, 59]]
-    assert find_uids(haystack, needles).tolist() == [3, 10, 11, 59]
-    assert find_uids(np.delete(haystack, [0, 10]), haystack[[0, 1, 10, 59]]).tolist() == [-1, 0, -1, 57]
-    assert find_uids(haystack[:0], needles).tolist() == [-1] * 4
 
 
 def test_random_is_uniform_and_depends_on_uid_and_seed_only() -> None:

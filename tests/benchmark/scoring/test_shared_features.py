@@ -16,10 +16,10 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool import tar_reader
 from benchmark.pool.pool import Pool
 from benchmark.scoring import shard_reader, work_ahead
-from benchmark.scoring.extraction import JointPixels
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_parts import read_part, read_part_info
 from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.shard_reader import JointPixels
 from benchmark.scoring.work_ahead import extract_shared
 from filters.base import Features, Filter, Scores
 from tests.pools import jpeg, numbered_uids, rows, write_pool

@@ -1,6 +1,5 @@
 import itertools
 import json
-import time
 from collections import Counter
 
 import numpy as np
@@ -12,7 +11,6 @@ from benchmark.core.ranks import ScoreCounts
 from benchmark.core.ties import HighestHashes, hash_uids, highest
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.core.usage import Seconds
-from benchmark.scoring import repeated_uids
 from benchmark.scoring.score_parts import SCORING
 from benchmark.scoring.score_table import ArraySource, ScoreTable
 from benchmark.selection.manifest import Manifest
@@ -158,17 +156,3 @@ def test_of_two_uids_with_one_hash_the_lower_one_is_kept(monkeypatch: pytest.Mon
         kept.add(some)
     expected = uids[highest(np.zeros(200, np.float32), uids, 70, 3)]
     assert np.sort(kept.uids()).tolist() == expected.tolist()
-
-
-def repeated_seconds(blocks: int) -> float:
-    """Processor seconds to group 100,000 rows, of which each uid is there twice, by block."""
-    uids = np.repeat(np.sort(hashed_uids(50_000)), 2)
-    numbers = np.array_split(np.arange(len(uids)), blocks)
-    found = [(n, rows, (uids[rows], rows.astype(np.float32))) for n, rows in enumerate(numbers)]
-    started = time.process_time()
-    assert repeated_uids._group(found).superfluous == 50_000
-    return time.process_time() - started
-
-
-def test_repeated_uids_are_grouped_in_linear_time() -> None:
-    assert min(repeated_seconds(4000) for _ in range(3)) < 4 * min(repeated_seconds(20) for _ in range(3))

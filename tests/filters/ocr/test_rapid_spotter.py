@@ -20,7 +20,7 @@ from tools.demo_world.mix import Mix
 
 pytestmark = needs_extra("ocr")
 
-COUNT = 160
+COUNT = 64
 MIX = Mix({"concrete": 0.7, "product": 0.3}, {"none": 0.4, "stray": 0.2, "words": 0.2, "whole": 0.2}, 0.5)
 
 
@@ -52,7 +52,7 @@ def test_text_of_the_demo_is_found_and_little_else(demo, spotted) -> None:
     has_text = np.array([bool(text) for text in demo[1]])
     found = np.array([bool(areas) for areas in polygons])
     sure = np.array([any(line.confidence >= 0.8 and line.text for line in of_image) for of_image in lines])
-    assert 40 < has_text.sum() < 120
+    assert 16 < has_text.sum() < 48
     assert found[has_text].mean() > 0.95
     assert found[~has_text].mean() < 0.35  # of drawings: a row of stripes passes for letters
     assert sure[has_text].mean() > 0.95
@@ -62,7 +62,7 @@ def test_text_of_the_demo_is_found_and_little_else(demo, spotted) -> None:
 def test_words_of_the_demo_are_read_exactly(demo, spotted) -> None:
     read = map(text_of, spotted[1])
     wanted = [(word, lines) for text, lines in zip(demo[1], read, strict=True) for word in text.split()]
-    assert len(wanted) > 100
+    assert len(wanted) > 40
     assert np.mean([word in " ".join(lines).split() for word, lines in wanted]) > 0.8
     assert np.mean([word in "".join(lines) for word, lines in wanted]) > 0.9  # word gaps aside: 356 of 387
 
@@ -189,11 +189,6 @@ def test_a_line_of_a_very_wide_image_is_read(spotter) -> None:
     image.paste(lettered("RGB").resize((1600, 500)), (30_000, 50))
     line = [30_000, 50, 31_600, 50, 31_600, 550, 30_000, 550]
     assert text_of(spotter.read([image], [[line]])[0]) == ["OPEN"]
-
-
-def test_images_without_polygons_are_not_decoded(spotter, monkeypatch) -> None:
-    monkeypatch.setattr(rapid, "_bgr", lambda _: pytest.fail("an image without text was looked at"))
-    assert spotter.read([Image.new("RGB", (9, 9))] * 2, [[], []]) == [[], []]
 
 
 def test_the_engine_is_quiet_and_leaves_no_trace_in_the_process(spotter, demo, monkeypatch, capfd) -> None:

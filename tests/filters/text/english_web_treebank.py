@@ -1,10 +1,8 @@
-"""The development part of UD English EWT as documents, and a parser trained on it: for tests alone, never shipped."""
+"""The development part of UD English EWT as documents, and an untrained pipeline, for tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from tests.filters.text.parses import document
 
@@ -43,26 +41,4 @@ def pipeline(width: int, rows: int, depth: int, hidden: int) -> "Language":
     made.add_pipe(
         "parser", config={"model": {"tok2vec": listener, "hidden_width": hidden}, "min_action_freq": 1}
     )
-    return made
-
-
-def trained(docs: "list[Doc]", steps: int, size: int = 48) -> "Language":
-    """Return a pipeline trained on `docs`. Captions have few capitals: half of what it sees has none."""
-    from spacy.tokens import Doc
-    from spacy.training import Example
-    from thinc.api import fix_random_seed
-
-    fix_random_seed(0)
-    made = pipeline(64, 2000, 2, 64)
-    spellings = [(gold, spell) for gold in docs for spell in (str, str.lower)]
-    examples = [
-        Example(Doc(made.vocab, words=[spell(token.text) for token in gold]), gold)
-        for gold, spell in spellings
-    ]
-    optimizer = made.initialize(lambda: examples[:400])
-    rng = np.random.default_rng(0)
-    for step in range(steps):
-        optimizer.learn_rate = 2e-3 * (1 - step / steps)
-        rows = rng.integers(len(examples), size=size)
-        made.update([examples[row] for row in rows], sgd=optimizer, drop=0.2)
     return made
