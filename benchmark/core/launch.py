@@ -70,11 +70,15 @@ def ctrl_c_left_to_parent() -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """Exit when the parent process dies, whose work is then no longer needed: for a thread of a worker process."""
+    """Let this worker process exit when its parent dies, whose work is then no longer needed."""
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @contextmanager

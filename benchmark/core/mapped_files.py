@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from benchmark.core.cached_files import intact
 from benchmark.core.paths import atomic_write
-from benchmark.core.uids import UID_DTYPE, UidArray
+from benchmark.core.uids import UID_DTYPE, UidArray, search_sorted
 
 Indices = npt.NDArray[np.int64] | slice
 
@@ -132,14 +132,4 @@ class MappedUids:
 
     def find(self, uids: UidArray) -> npt.NDArray[np.int64]:
         """Return the row of each of m uids, shape (m,), -1 for one that is not there."""
-        high, low = self._high.values, self._low.values
-        rows = np.searchsorted(high, uids["f0"])
-        ends = np.searchsorted(high, uids["f0"], side="right")
-        # Uids that are no hashes may share the high word; then the low one tells them apart.
-        for word in np.unique(uids["f0"][ends - rows > 1]):
-            of_word = np.flatnonzero(uids["f0"] == word)
-            start, end = rows[of_word[0]], ends[of_word[0]]
-            rows[of_word] += np.searchsorted(low[start:end], uids["f1"][of_word])
-        known = rows < ends
-        known[known] = low[rows[known]] == uids["f1"][known]
-        return np.where(known, rows, -1)
+        return search_sorted(self._high.values, self._low.values, uids)

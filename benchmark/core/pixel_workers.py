@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -192,7 +191,7 @@ def _shut_down(pool: ProcessPoolExecutor) -> None:
 
 def _start_worker(preprocess: Preprocessing, memory: Any, slot: int, shape: tuple[int, ...]) -> None:
     global _fill  # a process pool gives its workers no other place for state
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    end_with_parent()
     take_cores(1)
     slots = np.frombuffer(memory, np.float32).reshape(-1, slot)
     reported = 0.0  # at first, starting is reported too

@@ -4,7 +4,6 @@ Every error of the network or the storage becomes a `StorageError` of one line. 
 """
 
 import errno
-import io
 import logging
 import socket
 import time
@@ -210,7 +209,7 @@ def open_file(url: str) -> Iterator[BinaryIO]:
         return
     size = find_file(url).size
     if size is not None and gives_ranges(url):
-        yield cast(BinaryIO, _RangeFile(url, size))
+        yield _range_file(url, size)
         return
     with TemporaryDirectory(prefix="pairsift-") as folder:
         path = Path(folder) / "file"
@@ -219,33 +218,15 @@ def open_file(url: str) -> Iterator[BinaryIO]:
             yield file
 
 
-class _RangeFile(io.RawIOBase):
-    """A file of `size` bytes that is read by ranges, without a buffer: parquet's reader asks for whole columns."""
+def _range_file(url: str, size: int) -> BinaryIO:
+    """Return a file that is read by ranges, without a buffer: parquet's reader asks for whole columns."""
+    from fsspec.spec import AbstractBufferedFile
 
-    def __init__(self, url: str, size: int) -> None:
-        self._url, self._size, self._offset = url, size, 0
+    class RangeFile(AbstractBufferedFile):  # type: ignore[misc]
+        def _fetch_range(self, start: int, end: int) -> bytes:
+            return read_range(url, start, end)
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._offset
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._offset = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._offset, io.SEEK_END: self._size}[whence]
-        return self._offset
-
-    def readinto(self, buffer: Any) -> int:
-        end = min(self._offset + len(buffer), self._size)
-        if end <= self._offset:
-            return 0
-        data = read_range(self._url, self._offset, end)
-        buffer[: len(data)] = data
-        self._offset = end
-        return len(data)
+    return cast(BinaryIO, RangeFile(*_file_system(url), size=size, cache_type="none"))
 
 
 def _protocol(url: str) -> str:

@@ -22,6 +22,7 @@ from benchmark.core.paths import atomic_write
 # DataComp's subset dtype: (int(uid[:16], 16), int(uid[16:], 16)).
 UID_DTYPE = np.dtype("u8,u8")
 UidArray = npt.NDArray[np.void]
+Words = npt.NDArray[np.uint64]
 # The columns that hold uids in the project's own parquet and Arrow files, both uint64.
 UID_COLUMNS = ("uid_high", "uid_low")
 _HEX_CHARACTERS = 32
@@ -161,29 +162,38 @@ class UidIndex:
         last[:-1] = ordered[1:] != ordered[:-1]
         if not last.all():
             rows, ordered = np.flatnonzero(last) if rows is None else rows[last], ordered[last]
-        self._rows, self._uids = rows, ordered
-        self._high = np.ascontiguousarray(ordered["f0"])
-        self._high_is_unique = not (self._high[1:] == self._high[:-1]).any()
+        self._rows = rows
+        self._high, self._low = np.ascontiguousarray(ordered["f0"]), ordered["f1"]
 
     def find(self, uids: UidArray) -> npt.NDArray[np.int64]:
         """Return the row of each of m uids, shape (m,): the last one of a uid with several rows, -1 without any."""
         found = np.full(len(uids), -1)
-        if len(self._uids):
-            for start in range(0, len(uids), _AT_ONCE):
-                some = uids[start : start + _AT_ONCE]
-                order = sort_uids(some)  # sorted, they are found in a large array several times faster
-                found[start + order] = self._find(some[order])
+        for start in range(0, len(uids), _AT_ONCE):
+            some = uids[start : start + _AT_ONCE]
+            order = sort_uids(some)  # sorted, they are found in a large array several times faster
+            found[start + order] = self._find(some[order])
         return found
 
     def _find(self, uids: UidArray) -> npt.NDArray[np.int64]:
-        # Plain integers are searched four times faster than structured ones.
-        if self._high_is_unique:
-            positions = np.searchsorted(self._high, uids["f0"])
-        else:
-            positions = np.searchsorted(self._uids, uids)
-        positions = np.minimum(positions, len(self._uids) - 1)
-        rows = positions if self._rows is None else self._rows[positions]
-        return np.where(self._uids[positions] == uids, rows, -1)
+        positions = search_sorted(self._high, self._low, uids)
+        return positions if self._rows is None else np.where(positions < 0, -1, self._rows[positions])
+
+
+def search_sorted(high: Words, low: Words, uids: UidArray) -> npt.NDArray[np.int64]:
+    """Return the row of each of m uids, shape (m,), among n sorted ones with the words `high` and `low`; else -1."""
+    rows = np.searchsorted(high, uids["f0"])
+    ends = np.searchsorted(high, uids["f0"], side="right")
+    upper = ends.copy()
+    while len(
+        left := np.flatnonzero(rows < upper)
+    ):  # once, unless uids that are no hashes share the high word
+        middle = (rows[left] + upper[left]) // 2
+        is_less = low[middle] < uids["f1"][left]
+        rows[left] = np.where(is_less, middle + 1, rows[left])
+        upper[left] = np.where(is_less, upper[left], middle)
+    known = rows < ends
+    known[known] = low[rows[known]] == uids["f1"][known]
+    return np.where(known, rows, -1)
 
 
 def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:

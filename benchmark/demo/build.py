@@ -1,7 +1,6 @@
 """Builds the demo pool in img2dataset's layout and its evaluation sets; equal configs give equal bytes."""
 
 import multiprocessing
-import threading
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
@@ -55,14 +54,9 @@ def _write(root: Path, config: DemoConfig, pairs: pa.Table, workers: int, *, set
             return
         # Spawned, not forked: torch's thread pool in this process does not survive a fork.
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, _end_with_parent) as processes:
+        with ProcessPoolExecutor(workers, context, end_with_parent) as processes:
             with ctrl_c_left_to_parent():
                 futures = [processes.submit(job) for job in jobs]
             for future in as_completed(futures):
                 future.result()
                 advance(1, "")
-
-
-def _end_with_parent() -> None:
-    """Let a worker end when the command is killed; it would wait for work for ever."""
-    threading.Thread(target=end_with_parent, daemon=True).start()

@@ -11,12 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmark.core.tar_members import BLOCK
 from benchmark.core.uids import make_uid
 from benchmark.demo.draws import DRAWS, generator_at
 from benchmark.demo.pictures import Picture, draw_picture, read_pictures, vary_image
 from benchmark.demo.settings import DemoConfig
+from benchmark.pool.subset_writer import tar_blocks
 
-BLOCK = 512  # bytes of a tar block
 DRAWN = [
     "index",
     "words",
@@ -50,19 +51,6 @@ def encode_jpeg(image: npt.NDArray[np.uint8], quality: int) -> bytes:
     bgr = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
     _, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])
     return data.tobytes()
-
-
-def tar_member(name: str, data: bytes) -> bytes:
-    """Return a tar member: ustar header, data, padding. Time and owner are zero, so equal data gives equal bytes."""
-    header = bytearray(BLOCK)
-    header[: len(name)] = name.encode()
-    # Mode, owner and group take 8 bytes each, size and time 12 each.
-    header[100:148] = b"0000644\x00%b\x00%b\x00%011o\x00%b\x00" % (b"0" * 7, b"0" * 7, len(data), b"0" * 11)
-    header[148:156] = b"        "  # the checksum is computed with its own field filled with spaces
-    header[156:157] = b"0"
-    header[257:265] = b"ustar\x0000"
-    header[148:156] = b"%06o\0 " % sum(header)
-    return bytes(header) + data + bytes(-len(data) % BLOCK)
 
 
 def _draw(pair: dict[str, Any], text: str, picture: Picture, config: DemoConfig) -> npt.NDArray[np.uint8]:
@@ -126,9 +114,7 @@ def write_shard(root: Path, config: DemoConfig, shard: int, pairs: pa.Table) -> 
             jpeg = encode_jpeg(_draw(pair, text, picture, config), config.jpeg_quality)
             key = f"{shard:05d}{i:0{digits}d}"
             row = _metadata(pair, caption, jpeg, key, config)
-            tar.write(tar_member(f"{key}.jpg", jpeg))
-            tar.write(tar_member(f"{key}.txt", caption.encode()))
-            tar.write(tar_member(f"{key}.json", _sidecar(row)))
+            tar.writelines(tar_blocks(key, {"jpg": jpeg, "txt": caption.encode(), "json": _sidecar(row)}))
             rows.append(row)
         tar.write(bytes(2 * BLOCK))
     pq.write_table(

@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -122,7 +121,7 @@ def _ending(exit_code: int) -> str:
 
 def _serve(pipe: "Connection[bytes, Any]", pickled: bytes, device: str, cores: int, caches: str) -> None:
     """Set up the work, answer, and do so for each piece that comes in a tuple, until an empty tuple comes."""
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    end_with_parent()
     os.environ["XDG_CACHE_HOME"] = caches  # the fork server's may be older
     take_cores(cores)
     work: Work[Any, Any] = pickle.loads(pickled)  # noqa: S301 (its own)

@@ -97,7 +97,7 @@ class WriteTar:
                     members = _read_members(file, places)
                     fields = self._fields(parse_json(members.get("json")), uid, text)
                     members |= {"json": json.dumps(fields).encode(), "txt": text.encode()}
-                    output.writelines(_blocks(f"{number:09d}", members))
+                    output.writelines(tar_blocks(f"{number:09d}", members))
                     yield fields
                     number += 1
 
@@ -120,7 +120,8 @@ def header(name: str, size: int) -> bytes:
     return start + b"%06o\0 " % total + _END
 
 
-def _blocks(key: str, members: Mapping[str, bytes]) -> Iterator[bytes]:
+def tar_blocks(key: str, members: Mapping[str, bytes]) -> Iterator[bytes]:
+    """Yield the blocks of a sample's files, given by extension; time and owner are zero."""
     for extension, data in members.items():
         yield header(f"{key}.{extension}", len(data))
         yield data

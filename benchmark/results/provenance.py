@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,8 +18,18 @@ LIBRARIES = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """The fields that every record has, empty for one that was made by hand."""
+
+    git_commit: str | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ""
+    finished: str = ""
+
+
 def provenance() -> dict[str, Any]:
-    """Return the fields that every record has: `git_commit`, `versions`, `machine`, `finished`."""
+    """Return the fields of `Provenance` for a record that is made now."""
     return {
         "git_commit": git_commit(),
         "versions": library_versions(),

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from benchmark.core.records import Schema
 from benchmark.results.protocol import Protocol
+from benchmark.results.provenance import Provenance
 from benchmark.results.stopwatch import Stage
 from benchmark.selection.manifest import Manifest
 from downstream.metrics.metric import Metric
@@ -30,8 +31,8 @@ class Contamination:
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """One evaluation without a run. Its last four fields are those of `provenance`.
+class Evaluation(Provenance):
+    """One evaluation without a run.
 
     Args:
         run_id: a readable name and a hash of all that the metrics depend on.
@@ -45,10 +46,6 @@ class Evaluation:
     identity: dict[str, Any]
     evaluations: dict[str, list[Metric]]
     config: dict[str, Any]
-    git_commit: str | None = None
-    versions: dict[str, str] = field(default_factory=dict)
-    machine: str = ""
-    finished: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,8 +84,8 @@ class Scoring:
 
 
 @dataclass(frozen=True)
-class Result:
-    """One run. Its last four fields are those of `provenance`.
+class Result(Provenance):
+    """One run.
 
     Args:
         run_id: a readable name and a hash of all that the metrics depend on.
@@ -124,10 +121,6 @@ class Result:
     contamination: dict[str, Contamination] = field(default_factory=dict)
     peak_rss_bytes: int = 0
     workers_peak_rss_bytes: int = 0
-    git_commit: str | None = None
-    versions: dict[str, str] = field(default_factory=dict)
-    machine: str = ""
-    finished: str = ""
 
     def metrics(self, model: str, evaluation: str) -> list[Metric]:
         """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""

@@ -1,6 +1,6 @@
 """A vision backbone trained from scratch on the topics of captions (Ghosal et al. 2019, section 4.4)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,7 +12,6 @@ import timm
 import timm.models
 import torch
 import torch.nn.functional as F  # noqa: N812, its usual name
-from PIL import Image
 from torch import nn
 
 from benchmark.core.batch import Sample
@@ -22,7 +21,7 @@ from benchmark.core.identity import Identified
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray, encode_uids
-from downstream.batching import chunks, to_pixels
+from downstream.batching import to_pixels
 from downstream.models.base import Trainable, model_folder, seeded
 from downstream.models.networks import zero_of
 from downstream.models.timm_encoder import timm_processor
@@ -158,17 +157,6 @@ class WeakBackbone(Trainable):
         data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
         trainer = Trainer(self.name, self.training, self.device, tracker)
         return trainer.fit(TopicLoss(self.model), data, folder / "checkpoints", fingerprint)
-
-    @torch.inference_mode()
-    def predict(self, images: Iterable[Image.Image], batch_size: int = 64) -> npt.NDArray[np.float32]:
-        """Return the topics of RGB `images`, probabilities of shape (n, K)."""
-        self.model.eval()
-        topics = [np.empty((0, self.labels.topics.shape[1]), np.float32)]
-        for chunk in chunks(images, batch_size):
-            pixels = to_pixels(self.processor, chunk).to(self.device)
-            with self.autocast():
-                topics.append(self.model(pixels).float().softmax(1).cpu().numpy())
-        return np.concatenate(topics)
 
     def save(self, path: Path) -> None:
         """Write a folder that timm loads as ``local-dir:PATH`` and the captioner loads as its encoder."""

@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import torch
 from accelerate import PartialState
 from PIL import Image
 
-from benchmark.core.arrow import from_numpy, from_strings, to_numpy
+from benchmark.core.arrow import to_numpy
 from benchmark.core.batch import Sample, SampleError
 from benchmark.core.cached_files import intact
 from benchmark.core.paths import put_in_place
@@ -104,16 +103,8 @@ def _rows(chunk: _Chunk, indices: IndexArray, vectors: Iterable[npt.NDArray[np.f
     readable = iter(zip(chunk.texts, chunk.others, (v.tobytes() for v in vectors), strict=True))
     values = [next(readable) if reason is None else (None, (), b"") for reason in chunk.reasons]
     texts, others, features = zip(*values, strict=True)
-    bounds = np.cumsum([0, *map(len, others)], dtype=np.int64)
-    captions = from_strings([text.encode() for text in chain(*others)], pa.large_string())
-    columns = [
-        from_numpy(indices),
-        pa.array(texts),
-        pa.LargeListArray.from_arrays(from_numpy(bounds), captions),
-        pa.array(chunk.reasons),
-        from_strings(features, pa.large_binary()),
-    ]
-    return pa.table(columns, ROWS.names).cast(ROWS)
+    columns = zip((indices, texts, others, chunk.reasons, features), ROWS.types, strict=True)
+    return pa.table([pa.array(values, kind) for values, kind in columns], schema=ROWS)
 
 
 def embed_subset(

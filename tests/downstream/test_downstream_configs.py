@@ -1,6 +1,5 @@
 """The configs of the group, composed as the command line does: the paper's values, and full-size architectures."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,26 +7,19 @@ import hydra
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from benchmark.run.config import CONF, evaluation_nodes, register_resolvers
+from benchmark.run.config import evaluation_nodes
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset, Recorder, draw, save_bert, save_gpt2
+from tests.jobs import compose_config
 
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(autouse=True)
-def _composing() -> Iterator[None]:
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base=None):
-        yield
-
-
 def composed(*overrides: str) -> DictConfig:
-    return compose("config", ["pool=laion400m_8m", "pool.url=/nowhere", *overrides])
+    return compose_config("pool=laion400m_8m", "pool.url=/nowhere", *overrides)
 
 
 def test_the_papers_values() -> None:

@@ -52,4 +52,4 @@ def test_seeds_belong_to_caption_and_number() -> None:
     seeds = {caption_seed(caption, number) for caption in ("a", "b", "", "\ud800") for number in range(5)}
     assert len(seeds) == 20
     assert all(0 <= seed < 2**48 for seed in seeds)
-    assert caption_seed("a", 0) == caption_seed("a", 0)
+    assert (caption_seed("a cat"), caption_seed("a cat", 1)) == (26586163503327, 248638375084836)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import csv
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
@@ -29,12 +30,15 @@ from benchmark.pool.tar_index import index_tar
 from benchmark.pool.tar_reader import read_images
 from benchmark.results.result import Result
 from filters.score_file import ScoreFile
+from filters.uid_list import UidList
 from tests.benchmark.results.report.made_results import result
+from tests.hostile.hostile_tars import BLOCK, with_checksum
 from tests.pools import jpeg, rows, write_metadata, write_tar
 
 SECONDS = 5.0  # for a file of some kilobytes
-BLOCK = 512  # bytes of a tar's header
-CHECKSUM = slice(148, 156)  # of such a header
+HOSTILE = (b"-1", b"9" * 40, b"\xff" * 12, b"\x80" + b"\xff" * 11, b"\xef\xbb\xbf", b"null", b"NaN")
+# Place and size in a tar's header of name, size, type, link, magic, prefix.
+HEADER_FIELDS = ((0, 100), (124, 12), (156, 1), (157, 100), (257, 8), (345, 155))
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,8 @@ def read_parquet(path: Path) -> None:
 
 
 def read_score_file(path: Path) -> None:
-    scores = ScoreFile(str(path), "score")
-    scores.setup(None)  # type: ignore[arg-type]
+    for scorer in (ScoreFile(str(path), "score"), UidList(str(path))):
+        scorer.setup(None)  # type: ignore[arg-type]
 
 
 def read_result(path: Path) -> None:
@@ -72,22 +76,12 @@ def read_result(path: Path) -> None:
     assert len(records) + len(left_out) <= 1  # a record of another kind is neither
 
 
-def read_image(path: Path) -> None:
-    assert decode_image(path.read_bytes()).mode == "RGB"
-
-
 def write_scores(path: Path) -> None:
     table = pa.table({"uid": [sample.uid for sample in rows(20)], "score": np.arange(20.0)})
     if path.suffix == ".csv":
-        path.write_text(
-            "uid,score\n" + "".join(f"{u},{s}\n" for u, s in zip(*table.to_pydict().values(), strict=True))
-        )
+        csv.write_csv(table, path)
     else:
         pq.write_table(table, path)
-
-
-def write_result(path: Path) -> None:
-    path.write_bytes(write_record(path.parent / "made", result("icc")).read_bytes())
 
 
 TARGETS = (
@@ -95,8 +89,8 @@ TARGETS = (
     Target("metadata.parquet", lambda path: write_metadata(path, rows(40)), read_parquet),
     Target("scores.parquet", write_scores, read_score_file),
     Target("scores.csv", write_scores, read_score_file),
-    Target("result.json", write_result, read_result),
-    Target("image.jpg", lambda path: path.write_bytes(jpeg(0)), read_image),
+    Target("result.json", lambda path: write_record(path.parent, result("icc")).rename(path), read_result),
+    Target("image.jpg", lambda path: path.write_bytes(jpeg(0)), lambda path: decode_image(path.read_bytes())),
 )
 
 
@@ -116,16 +110,7 @@ def damaged(data: bytes, rng: np.random.Generator, is_tar: bool) -> bytes:
         elif kind == 3:
             array[start:start] = array[start : start + int(rng.integers(1, 2048))]
         elif kind == 4:
-            hostile = (
-                b"-1",
-                b"9" * 40,
-                b"\xff" * 12,
-                b"\x80" + b"\xff" * 11,
-                b"\xef\xbb\xbf",
-                b"null",
-                b"NaN",
-            )
-            filling = hostile[rng.integers(len(hostile))]
+            filling = HOSTILE[rng.integers(len(HOSTILE))]
             array[start : start + len(filling)] = filling
         elif is_tar:
             _damage_header(array, rng)
@@ -136,23 +121,11 @@ def _damage_header(tar: bytearray, rng: np.random.Generator) -> None:
     """Fill a field of one of the tar's headers with anything, and let its checksum agree."""
     start = BLOCK * int(rng.integers(len(tar) // BLOCK + 1))
     header = tar[start : start + BLOCK]
-    if len(header) < BLOCK:
-        return
-    fields = (
-        (0, 100),
-        (124, 12),
-        (156, 1),
-        (157, 100),
-        (257, 8),
-        (345, 155),
-    )  # name, size, type, link, magic, prefix
-    place, size = fields[rng.integers(len(fields))]
-    header[place : place + size] = rng.choice(
-        [rng.bytes(size), b"7" * size, b"-" * size, b"x" * size, b"g" * size]
-    )
-    header[CHECKSUM] = b" " * 8
-    header[CHECKSUM] = b"%06o\0 " % sum(header)
-    tar[start : start + BLOCK] = header
+    if len(header) == BLOCK:
+        place, size = HEADER_FIELDS[rng.integers(len(HEADER_FIELDS))]
+        fillings = [rng.bytes(size), b"7" * size, b"-" * size, b"x" * size, b"g" * size]
+        header[place : place + size] = rng.choice(fillings)
+        tar[start : start + BLOCK] = with_checksum(header)
 
 
 @dataclass

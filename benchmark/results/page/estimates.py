@@ -29,8 +29,7 @@ class Value:
 
 def value_of(entry: Entry, measure: Measure) -> Value | None:
     """Return the metric of an entry over its seeds; None if no run has it."""
-    metrics = [m for run in entry.runs for m in run.metrics(measure.model, measure.evaluation)]
-    metrics = [m for m in metrics if m.name == measure.metric and m.value is not None]
+    metrics = measure.metrics(entry.runs)
     values = [metric.value for metric in metrics if metric.value is not None]
     if not values:
         return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from benchmark.results.protocol import Protocol, flat_facts
 from benchmark.results.result import Result
+from downstream.metrics.metric import Metric
 
 UPPER_BOUND = "upper_bound"  # reads the planted noise labels, so it does not compete
 # The families of filters, which order the rows: each conf/filter/*.yaml names one as `family`.
@@ -74,14 +75,14 @@ class Measure:
         """The title of its chart."""
         return f"{self.model} on {self.evaluation}: {self.label}"
 
-    def value(self, run: Result) -> float | None:
-        """Return the metric of a run, times 100; None if it has none."""
-        metrics = run.metrics(self.model, self.evaluation)
-        return next((100 * m.value for m in metrics if m.name == self.metric and m.value is not None), None)
+    def metrics(self, runs: Iterable[Result]) -> list[Metric]:
+        """Return the metric of each run that has it."""
+        found = (run.metrics(self.model, self.evaluation) for run in runs)
+        return [m for of_run in found for m in of_run if m.name == self.metric and m.value is not None]
 
     def values(self, entry: Entry) -> list[float]:
         """Return the metric, times 100, of each run of an entry that has it."""
-        return [value for run in entry.runs if (value := self.value(run)) is not None]
+        return [100 * m.value for m in self.metrics(entry.runs) if m.value is not None]
 
 
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:

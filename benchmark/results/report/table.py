@@ -48,7 +48,7 @@ def to_markdown(title: str, introduction: str, tables: Iterable[Table]) -> str:
 
 def table_lines(table: Table) -> list[str]:
     """Return the lines of a Markdown table, without its title and notes."""
-    rule = ["---", "---:", *["---:"] * (len(table.header) - 2)]
+    rule = ["---", *["---:"] * (len(table.header) - 1)]
     rows = [[_markdown(cell) for cell in row] for row in table.rows]
     lines = [[_escaped(name) for name in table.header], rule, *rows]
     return [f"| {' | '.join(line)} |" for line in lines]

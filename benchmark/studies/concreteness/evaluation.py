@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from benchmark.core.records import Schema
 from benchmark.core.uids import encode_uids, make_uid
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.results.provenance import provenance
+from benchmark.results.provenance import Provenance, provenance
 from benchmark.scoring.score_pool import fit_filter
 from benchmark.studies.concreteness.correlation import Correlation, correlate
 from benchmark.studies.concreteness.rated_texts import RatedTexts
@@ -25,10 +25,8 @@ CAPTIONS_ONLY = frozenset({"text"})
 
 
 @dataclass(frozen=True)
-class ConcretenessEvaluation:
+class ConcretenessEvaluation(Provenance):
     """Correlations of one filter's scores with the ratings of one benchmark.
-
-    The last four fields are those of `provenance`.
 
     Args:
         key: the filter's cache key, which covers class, settings and weights.
@@ -52,10 +50,6 @@ class ConcretenessEvaluation:
     correlations: dict[str, Correlation]
     seed: int
     seconds: float
-    git_commit: str | None = None
-    versions: dict[str, str] = field(default_factory=dict)
-    machine: str = ""
-    finished: str = ""
 
     @property
     def run_id(self) -> str:

@@ -102,7 +102,6 @@ class Build:
         counts = (plan.training_captions, plan.scoring_captions)
         captions = plan.captions()
         inputs = {"captions": captions.sha256(), "counts": counts}
-        self.steps.refuse_other("captions", inputs, "other captions")
         return self.steps.run("captions", inputs, lambda folder: write_split(captions, *counts, folder))
 
     def _bridge(self, captions: FinishedStep) -> FinishedStep:

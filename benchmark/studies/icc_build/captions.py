@@ -1,9 +1,8 @@
 """The captions that ICC is built on, split and written as shards, and the rated captions of its combination."""
 
-import csv
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +16,9 @@ from benchmark.core.paths import atomic_write
 from benchmark.core.uids import make_uid
 from benchmark.pool.sample_fields import check_caption
 from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
+from benchmark.studies.text_files import COMMAS, TABS, TextFile
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
+FORMATS = {".csv": COMMAS, ".tsv": TABS, ".parquet": None}
 PART_SIZE = (
     200  # captions per shard: an interrupted reconstruction repeats at most one, minutes of VBA on a GPU
 )
@@ -68,8 +68,16 @@ def captions_from_file(path: str | Sequence[str], column: str = "caption") -> Ca
 
 def _usable(path: str, column: str) -> tuple[list[str], int]:
     """Return the usable captions of a file as models read them, and the number of the other rows."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise UserError(f"icc.captions.path={path} must be a .csv, .tsv or .parquet file; convert it")
+    file = TextFile("icc.captions.path", Path(path), FORMATS[suffix])
+    if column not in (present := file.columns()):
+        raise UserError(
+            f"icc.captions.column={column} is not a column of {path}; {did_you_mean(column, present)}"
+        )
     captions, unusable = [], 0
-    for value in _column(Path(path), column):
+    for (value,) in file.rows(column):
         try:
             captions.append(model_text(check_caption(value)))
         except SampleError:
@@ -79,30 +87,6 @@ def _usable(path: str, column: str) -> tuple[list[str], int]:
             f"icc.captions.path={path} holds no caption in column {column!r}; choose another icc.captions.column"
         )
     return captions, unusable
-
-
-def _column(path: Path, name: str) -> Iterator[object]:
-    """Yield the values of one column."""
-    try:
-        if path.suffix == ".parquet":
-            _check_column(path, name, pq.read_schema(path).names)
-            yield from pq.read_table(path, columns=[name])[name].to_pylist()
-        elif path.suffix in DELIMITERS:
-            with path.open(newline="", encoding="utf-8", errors="replace") as file:
-                rows = csv.DictReader(file, delimiter=DELIMITERS[path.suffix])
-                _check_column(path, name, rows.fieldnames or ())
-                yield from (row[name] for row in rows)
-        else:
-            raise UserError(f"icc.captions.path={path} must be a .csv, .tsv or .parquet file; convert it")
-    except (OSError, csv.Error, pa.ArrowException) as error:
-        raise UserError(f"icc.captions.path={path} cannot be read: {error}") from None
-
-
-def _check_column(path: Path, name: str, present: Sequence[str]) -> None:
-    if name not in present:
-        raise UserError(
-            f"icc.captions.column={name} is not a column of {path}; {did_you_mean(name, present)}"
-        )
 
 
 def write_split(

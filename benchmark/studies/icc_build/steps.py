@@ -4,7 +4,6 @@ import gc
 import json
 import logging
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,63 +40,38 @@ class Steps:
         self.device = device
 
     def run(self, name: str, inputs: Mapping[str, Any], work: Work, spread: bool = False) -> FinishedStep:
-        """Run a step, unless it has finished with the same inputs.
-
-        A step that was interrupted keeps its files, so that `work` can resume. Output that was made from other inputs
-        is never deleted: it is renamed to `name`-FINGERPRINT, and used again when its inputs come back.
+        """Run a step, unless it has finished; one that was interrupted keeps its files, so that `work` can resume.
 
         Args:
             inputs: everything that the output depends on: plain data, or the finished steps that it uses.
             work: runs the step in a given folder and returns facts for the manifest.
             spread: all processes of a launch run the step together.
+
+        Raises:
+            UserError: if the folder holds output from other inputs.
         """
         folder = self.root / name
-        text, fingerprint = _fingerprint(inputs)
-        if is_main_process():
-            _make_current(folder, fingerprint)
-        wait_for_all(self.device)
+        plain = {key: v.fingerprint if isinstance(v, FinishedStep) else v for key, v in inputs.items()}
+        text = json.dumps(plain, sort_keys=True, default=str)
+        fingerprint = hash_text(text, 16)
         manifest = _read(folder)
+        if folder.exists() and manifest.get("fingerprint") != fingerprint:
+            other = self.root.with_name(f"{self.root.name}-{fingerprint[:8]}")
+            raise UserError(
+                f"icc.output={self.root} holds a build from other inputs of {name}; set icc.output={other},"
+                f" or delete {folder} to run this step again"
+            )
         wait_for_all(self.device)  # until all have read it: the main process may finish the step at once
         if manifest.get("finished"):
             log.info("%s: already finished", name)
             return FinishedStep(folder, fingerprint, manifest["facts"])
         if is_main_process():
-            manifest = {"step": name, "fingerprint": fingerprint, "inputs": json.loads(text)}
-            _finish(folder, manifest, work)
+            _finish(folder, {"step": name, "fingerprint": fingerprint, "inputs": json.loads(text)}, work)
         elif spread:
             work(folder)
         _free_memory()
         wait_for_all(self.device)
         return FinishedStep(folder, fingerprint, _read(folder)["facts"])
-
-    def refuse_other(self, name: str, inputs: Mapping[str, Any], what: str) -> None:
-        """Raise `UserError` if the step has finished with other inputs, described by `what`."""
-        _, fingerprint = _fingerprint(inputs)
-        manifest = _read(self.root / name)
-        if manifest.get("finished") and manifest.get("fingerprint") != fingerprint:
-            other = self.root.with_name(f"{self.root.name}-{fingerprint[:8]}")
-            raise UserError(f"icc.output={self.root} holds a build from {what}; set icc.output={other}")
-
-
-def _fingerprint(inputs: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the inputs as JSON and a hash of it; a step counts by its own fingerprint."""
-    plain = {key: v.fingerprint if isinstance(v, FinishedStep) else v for key, v in inputs.items()}
-    text = json.dumps(plain, sort_keys=True, default=str)
-    return text, hash_text(text, 16)
-
-
-def _make_current(folder: Path, fingerprint: str) -> None:
-    """Make `folder` the one of `fingerprint`: rename what other inputs left there, and restore what was renamed."""
-    if folder.exists():
-        present = _read(folder).get("fingerprint") or f"unreadable-{uuid.uuid4().hex[:8]}"
-        if present == fingerprint:
-            return
-        kept = folder.with_name(f"{folder.name}-{present}")
-        log.info("%s: its inputs changed; the earlier output is kept as %s", folder.name, kept)
-        folder.rename(kept)
-    earlier = folder.with_name(f"{folder.name}-{fingerprint}")
-    if earlier.exists():
-        earlier.rename(folder)
 
 
 def _finish(folder: Path, manifest: dict[str, Any], work: Work) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
-from benchmark.results.provenance import provenance
+from benchmark.results.provenance import Provenance, provenance
 from benchmark.studies.text_spotting.rendering import unrenderable_reason
 from benchmark.studies.text_spotting.similarity import (
     Bin,
@@ -40,10 +40,8 @@ class Model:
 
 
 @dataclass(frozen=True)
-class TextSpottingEvaluation:
+class TextSpottingEvaluation(Provenance):
     """Cosines of one model between the n-grams of a vocabulary and the images that show them.
-
-    The last four fields are those of `provenance`.
 
     Args:
         distinct: different n-grams counted.
@@ -79,10 +77,6 @@ class TextSpottingEvaluation:
     length: list[Bin]
     seed: int
     seconds: float
-    git_commit: str | None = None
-    versions: dict[str, str] = field(default_factory=dict)
-    machine: str = ""
-    finished: str = ""
 
     @property
     def run_id(self) -> str:

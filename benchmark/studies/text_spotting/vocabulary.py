@@ -1,15 +1,12 @@
 """N-gram vocabularies: the most frequent sequences of n words in captions, in the text of images, or in a file."""
 
-import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes
@@ -17,6 +14,7 @@ from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import PoolBatches
+from benchmark.studies.text_files import COMMAS, TextFile
 from filters.no_text import NoText
 from filters.ocr.features import TextSpotter, legible_lines
 
@@ -102,7 +100,7 @@ def forget(counts: Counter[str], keep: int) -> int:
 
 
 COLUMNS = ("text", "caption")  # in this order of preference; the only column of a file may have any name
-BATCH = 10_000  # captions or rows
+BATCH = 10_000  # captions
 LONGEST_LINE = 1_000_000  # characters; a longer line of plain text is read in pieces
 _CAPTIONS = frozenset({"text"})
 
@@ -133,47 +131,23 @@ def read_texts(path: Path) -> Iterator[str]:
         raise UserError(
             f"task.vocabulary={path} does not exist; give a file with one text per row, captions, or ocr"
         )
-    readers = {".csv": _csv, ".parquet": _parquet}
-    try:
-        yield from readers.get(path.suffix.lower(), _lines)(path)
-    except (OSError, csv.Error, pa.ArrowException) as error:
-        reason = str(error).split("\n")[0][:200]
-        raise UserError(f"task.vocabulary={path} cannot be read: {reason}") from None
+    if (suffix := path.suffix.lower()) not in (".csv", ".parquet"):
+        yield from _lines(path)
+        return
+    table = TextFile("task.vocabulary", path, COMMAS if suffix == ".csv" else None)
+    names = table.columns()
+    column = next((name for name in COLUMNS if name in names), names[0] if len(names) == 1 else None)
+    if column is None:
+        has = ", ".join(names)[:200] or "none"
+        raise table.error(f"must have a column 'text' or 'caption'; it has {has}")
+    for (text,) in table.rows(column):
+        yield text
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        while line := file.readline(LONGEST_LINE):
-            yield line
-
-
-def _csv(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        reader = csv.DictReader(file, restval="")
-        column = _column(path, reader.fieldnames or ())
-        for row in reader:
-            yield row[column]
-
-
-def _parquet(path: Path) -> Iterator[str]:
-    with pq.ParquetFile(path) as file:
-        schema = file.schema_arrow
-        column = _column(path, schema.names)
-        kind = schema.field(column).type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            raise UserError(f"task.vocabulary={path}: column {column!r} must hold texts; it holds {kind}")
-        for batch in file.iter_batches(BATCH, columns=[column]):
-            # As bytes: pyarrow does not check UTF-8 when it reads, and fails when it decodes invalid text.
-            for value in batch.column(0).cast(pa.large_binary()).to_pylist():
-                if value is not None:
-                    yield value.decode("utf-8", "replace")
-
-
-def _column(path: Path, names: Sequence[str]) -> str:
-    for name in COLUMNS:
-        if name in names:
-            return name
-    if len(names) == 1:
-        return names[0]
-    columns = ", ".join(names)[:200] or "none"
-    raise UserError(f"task.vocabulary={path} must have a column 'text' or 'caption'; it has {columns}")
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            while line := file.readline(LONGEST_LINE):
+                yield line
+    except OSError as error:
+        raise UserError(f"task.vocabulary={path} cannot be read: {error}") from None

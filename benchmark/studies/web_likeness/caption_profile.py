@@ -1,7 +1,7 @@
 """How web-like the captions of one pool are, as a record on disk."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from benchmark.core.hashes import hash_json, hash_text
 from benchmark.core.progress import progress
 from benchmark.core.records import Schema
 from benchmark.pool.pool import Pool
-from benchmark.results.provenance import provenance
+from benchmark.results.provenance import Provenance, provenance
 from benchmark.studies.web_likeness.statistics import Likeness, measure_likeness
 from benchmark.studies.web_likeness.tokens import read_rated_words
 
@@ -22,11 +22,10 @@ SHARDS, ROWS = 16, 20_000
 
 
 @dataclass(frozen=True)
-class CaptionProfile:
+class CaptionProfile(Provenance):
     """Statistics of a random sample of a pool's captions.
 
-    `ratings_sha256` is the hash of the rated words, None without them. The last four fields are those of
-    `provenance`.
+    `ratings_sha256` is the hash of the rated words, None without them.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("caption_profile", 1, "profile", "python -m benchmark task=profile")
@@ -38,10 +37,6 @@ class CaptionProfile:
     likeness: Likeness
     run_id: str
     seed: int
-    git_commit: str | None = None
-    versions: dict[str, str] = field(default_factory=dict)
-    machine: str = ""
-    finished: str = ""
 
 
 def profile_captions(pool: Pool, count: int, ratings: Path | None, seed: int) -> CaptionProfile:

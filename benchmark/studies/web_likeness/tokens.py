@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmark.core.errors import UserError
 from benchmark.core.paths import user_path
+from benchmark.studies.text_files import UNQUOTED_TABS, TextFile
 
 DIGITS, RATED, OTHER = "digits", "rated", "other"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -31,19 +31,10 @@ def read_rated_words(path: Path) -> frozenset[str]:
     """Return the lower-cased words of the ratings of Brysbaert et al. 2014, a tab-separated file.
 
     Raises:
-        UserError: when the file cannot be read, or its first column is not ``Word``.
+        UserError: when the file cannot be read, or has no column ``Word``.
     """
-    try:
-        lines = user_path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        raise UserError(
-            f"profile.ratings={path} cannot be read; give the word ratings of Brysbaert et al. 2014"
-        ) from None
-    if not lines or lines[0].split("\t")[0] != "Word":
-        raise UserError(
-            f"profile.ratings={path} must be tab separated, with a header whose first column is 'Word'"
-        )
-    return frozenset(line.split("\t")[0].lower() for line in lines[1:])
+    rows = TextFile("profile.ratings", user_path(path), UNQUOTED_TABS).rows("Word")
+    return frozenset(word.lower() for (word,) in rows)
 
 
 def is_rated(word: str, rated: frozenset[str]) -> bool:

@@ -43,16 +43,12 @@ sys.stdout.write(json.dumps(line) + "\\n")
 """
 
 
-def test_a_single_process_does_not_wait() -> None:
-    with main_process_first(torch.device("cpu")):
-        assert not torch.distributed.is_initialized()
-    wait_for_all(torch.device("cpu"))
+def test_a_single_process_neither_waits_nor_sends() -> None:
+    value, cpu = object(), torch.device("cpu")
+    with main_process_first(cpu):
+        assert broadcast_from_main(value, cpu) is value
+    wait_for_all(cpu)
     assert not torch.distributed.is_initialized()
-
-
-def test_without_a_launch_the_value_is_itself() -> None:
-    value = object()
-    assert broadcast_from_main(value, torch.device("cpu")) is value
 
 
 def launch(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":

@@ -2,6 +2,8 @@
 
 import errno
 import fcntl
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +21,15 @@ from filters.base import Filter, Scores
 from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[3]
+HOLDER = """
+import sys, time
+from pathlib import Path
+from benchmark.core.locks import locked
+
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(600)
+"""
 
 
 def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -40,6 +51,17 @@ def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.Log
         done.result()
     assert order == ["other", "first", "second"]
     assert caplog.messages == [f"waiting for another process, which is making {tmp_path / 'made'}"]
+
+
+def test_a_killed_process_releases_its_lock(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "made")]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        holder.kill()
+    started = time.monotonic()
+    with locked(tmp_path / "made"):
+        assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("error", ["ENOSYS", "ENOLCK"])

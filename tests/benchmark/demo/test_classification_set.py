@@ -1,11 +1,13 @@
 """The demo's classification set: reproducible images of the kinds that name its classes."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from benchmark.core.requirements import provide
+from benchmark.demo import classification_set
 from benchmark.demo.classification_set import ClassesConfig, demo_classes, ensure_classes
 from benchmark.demo.vocabulary import IN_KINDS
 from tools.demo_world.scenes import single_thing
@@ -27,6 +29,15 @@ def test_images_are_written_once(cache: Path, monkeypatch, tmp_path: Path) -> No
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert contents(ensure_classes(CONFIG)) == first
     assert contents(ensure_classes(replace(CONFIG, train=3))).items() > first.items()
+
+
+def test_runs_at_once_draw_the_classes_once(monkeypatch) -> None:
+    drawn, draw = [], classification_set.draw_picture
+    monkeypatch.setattr(classification_set, "draw_picture", lambda *of: drawn.append(of) or draw(*of))
+    config = replace(CONFIG, train=1, image_size=32)
+    with ThreadPoolExecutor() as threads:
+        assert len(set(threads.map(ensure_classes, [config] * 3))) == 1
+    assert len(drawn) == 2 * len(IN_KINDS)
 
 
 def test_it_loads_as_a_classification_set() -> None:

@@ -32,30 +32,6 @@ def test_the_index_finds_all_members_of_a_sample(tmp_path) -> None:
     assert {extension: data[offset : offset + size] for extension, offset, size in members} == sample.files
 
 
-def test_members_of_a_key_need_not_be_contiguous(tmp_path) -> None:
-    samples = rows(3)
-    with tarfile.open(tmp_path / "a.tar", "w") as tar:
-        for extension in ("json", "txt", "jpg"):
-            for sample in samples:
-                member = tarfile.TarInfo(f"{sample.key}.{extension}")
-                member.size = len(sample.members()[extension])
-                tar.addfile(member, io.BytesIO(sample.members()[extension]))
-    assert read(tmp_path / "a.tar") == ([s.uid for s in samples], Counter())
-
-
-def test_a_broken_header_costs_only_its_own_member(tmp_path) -> None:
-    samples = rows(6)
-    write_tar(tmp_path / "a.tar", samples)
-    data = bytearray((tmp_path / "a.tar").read_bytes())
-    place = data.index(b"00002.txt")
-    data[place : place + 512] = b"\xff" * 512
-    (tmp_path / "a.tar").write_bytes(data)
-    found, drops = read(tmp_path / "a.tar")
-    # The caption is lost; the JSON still has it, so the sample survives whole.
-    assert found == [s.uid for s in samples]
-    assert drops == {"shard_corrupt": 1}
-
-
 @pytest.mark.parametrize(
     ("content", "reason"), [(b"", "shard_empty"), (b"not a tar at all" * 100, "shard_corrupt")]
 )

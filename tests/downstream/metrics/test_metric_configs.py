@@ -7,26 +7,20 @@ import hydra
 import pytest
 import torch
 import yaml
-from hydra import compose, initialize_config_dir
 from hydra.errors import MissingConfigException
 from omegaconf import DictConfig
 
-from benchmark.run.config import CONF, explain, register_resolvers
+from benchmark.run.config import CONF, explain
 from downstream.metrics.base import CaptionMetric, Request
 from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.suite import score_domains
 from downstream.metrics.tokenizer import clean_corpus
+from tests.jobs import compose_config as composed
 
 FOLDER = CONF / "metrics"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem != "default")
 ONCE = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE_L", "CIDEr", "SPICE", "SPICE-1", "Diversity"]
 ONCE += ["Unique-1", "Unique-2", "Unique-4", "BERTScore", "Polos", "PAC-S", "RefPAC-S"]
-
-
-def composed(*overrides: str) -> DictConfig:
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", list(overrides))
 
 
 def made(cfg: DictConfig) -> list[CaptionMetric]:

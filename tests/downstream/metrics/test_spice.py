@@ -81,18 +81,6 @@ cp "$2" {tmp_path}/input.json; echo '{json.dumps(rows)}' > "$4"; true"""
     assert (tmp_path / "runs").read_text() == "run\n"
 
 
-def test_a_jar_that_fails_is_a_reason(corenlp, tmp_path):
-    with pytest.raises(UnavailableError, match="SPICE failed: out of memory"):
-        spice(CORPUS, Java(fake_java(tmp_path, "echo out of memory >&2; exit 1"), 17))
-
-
-def test_a_jar_that_hangs_is_a_reason(corenlp, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "START_SECONDS", 0.3)
-    monkeypatch.setattr(module, "SECONDS_PER_IMAGE", 0.0)
-    with pytest.raises(UnavailableError, match="SPICE did not end"):
-        spice(CORPUS, Java(fake_java(tmp_path, "exec sleep 60"), 17))
-
-
 @pytest.mark.skipif(INSTALLED is None, reason=REASON)
 def test_published_values(shared_data, cache):
     (cache / "pairsift").mkdir()

@@ -225,12 +225,6 @@ def test_without_java_captions_are_absent_with_the_reason(monkeypatch, tmp_path)
     assert all(metric.value is None and metric.reason.startswith("no Java 8") for metric in metrics)
 
 
-def test_one_missing_jar_fails_only_its_metric(monkeypatch):
-    monkeypatch.setattr("downstream.metrics.meteor.JAR_NAME", "gone.jar")
-    metrics = score_captions({1: "a", 2: "b"}, {1: ["a"], 2: ["b"]}, JAVA_METRICS)
-    assert [metric.name for metric in metrics if metric.value is None] == ["METEOR"]
-
-
 def test_models_that_cannot_be_had_are_reasons(tmp_path, monkeypatch, tiny_roberta):
     metrics = [BertScore(str(tmp_path / "gone"), 2), Polos(None)]
     bert, polos = score_captions({1: "a"}, {1: ["a"]}, metrics, images={})

@@ -162,15 +162,6 @@ def built_collate(captioner: Captioner, max_tokens: int) -> CaptionCollate:
     return CaptionCollate(captioner.processor, captioner.tokenizer, max_tokens)
 
 
-def test_special_tokens_are_where_transformers_looks(built: Captioner) -> None:
-    end = built.tokenizer.eos_token_id
-    for config in (built.model.config, built.model.generation_config):
-        assert config.decoder_start_token_id == config.bos_token_id == end
-        assert config.pad_token_id == config.eos_token_id == end
-    assert built.model.config.decoder.is_decoder
-    assert built.model.config.decoder.add_cross_attention
-
-
 def test_the_loss_is_the_models_own(built: Captioner, eight_pairs: MemorySubset) -> None:
     collate = built_collate(built, 16)
     inputs = collate([eight_pairs[0], eight_pairs[3]])

@@ -12,8 +12,6 @@ from benchmark.core.errors import UserError
 from downstream import batching
 from downstream.models.dual_encoder import DualEncoder, Unlocked
 from downstream.models.networks import info_nce
-from downstream.training import trainer
-from downstream.training.batch_loader import loader
 from tests.downstream.tiny_models import (
     CAPTIONS,
     UNLOCKED,
@@ -181,23 +179,6 @@ def test_only_images_that_the_budget_draws_are_embedded(checkpoints: Checkpoints
         CountingSubset(CAPTIONS), tmp_path, CPU, Recorder(), "f"
     )
     assert CountingSubset.reads == 5
-
-
-@pytest.mark.parametrize("cache_images", [True, False])
-def test_cached_embeddings_need_no_workers(
-    cache_images: bool, checkpoints: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-
-    def loaded(dataset: Any, items: range, workers: int, *others: Any) -> Any:
-        asked.append(workers)
-        return loader(dataset, items, 0, *others)
-
-    monkeypatch.setattr(trainer, "loader", loaded)
-    monkeypatch.setattr(trainer, "default_workers", lambda _: 1)
-    encoder = make(checkpoints, cache_images=cache_images, samples_seen=8, workers=None)
-    encoder.train(MemorySubset(CAPTIONS), tmp_path, CPU, Recorder(), "f")
-    assert asked == [0 if cache_images else 1]
 
 
 def test_embeddings_are_unit_vectors_whatever_the_batch(trained: Any) -> None:

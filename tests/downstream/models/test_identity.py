@@ -9,16 +9,16 @@ import hydra
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core import devices
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import find_checkpoint, revision
-from benchmark.run.config import CONF, register_resolvers, resolved
+from benchmark.run.config import CONF, resolved
 from benchmark.run.train import training_fingerprint
 from downstream.models.base import Trainable
 from downstream.models.weak_backbone import TopicLabels
+from tests.jobs import compose_config
 
 GROUP = sorted(path.stem for path in (CONF / "downstream").glob("*.yaml"))
 LABELS = TopicLabels(encode_uids([f"{n:032x}" for n in range(2)]), np.eye(2, dtype=np.float32))
@@ -36,9 +36,7 @@ def _no_memory_of_revisions() -> Iterator[None]:
 
 def nodes() -> dict[str, DictConfig]:
     """The settings of every model that is trained, in one composition: collecting tests waits for it."""
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("config", ["models=demo", "downstream=both", "task=weak_backbone"])
+    cfg = compose_config("models=demo", "downstream=both", "task=weak_backbone")
     composed = {**cfg.downstream, "weak_backbone": cfg.weak_backbone}
     return {name: OmegaConf.create(resolved(node)) for name, node in composed.items()}
 

@@ -12,7 +12,6 @@ import torch
 from PIL import Image
 
 from benchmark.core.batch import Sample, SampleError
-from downstream.training import embedded_subset
 from downstream.training.embedded_subset import EmbeddedSubset, embed_subset
 
 CPU = torch.device("cpu")
@@ -75,17 +74,3 @@ def test_captions_stay_in_the_file(tmp_path: Path) -> None:
     assert len(subset) == samples
     taken = after - before + pa.total_allocated_bytes() - arrow_before
     assert taken < 12 * samples  # 8 bytes for the index
-
-
-def test_images_are_loaded_for_the_device_that_embeds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    devices: list[torch.device] = []
-
-    def loaded(dataset: Any, items: range, workers: int, device: torch.device, item_bytes: Any) -> Any:
-        devices.append(device)
-        return map(dataset.__getitem__, items)
-
-    monkeypatch.setattr(embedded_subset, "loader", loaded)
-    embedded(20, tmp_path / "embedded", device=torch.device("cuda"))
-    assert devices == [torch.device("cuda")]

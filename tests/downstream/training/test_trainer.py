@@ -229,19 +229,6 @@ def test_only_the_newest_checkpoint_is_kept_without_frozen_parts(tmp_path: Path)
     assert json.loads((folder / "state.json").read_text())["step"] == 14
 
 
-def test_workers_do_not_change_the_weights(tmp_path: Path) -> None:
-    alone, with_workers = Guess(), Guess()
-    fit(alone, tmp_path / "a")
-    fit(with_workers, tmp_path / "b", workers=2)
-    assert same(weights(alone), weights(with_workers))
-
-
-def test_the_callers_generator_is_left_alone(tmp_path: Path) -> None:
-    before = torch.get_rng_state()
-    fit(Guess(), tmp_path)
-    assert torch.equal(before, torch.get_rng_state())
-
-
 def test_an_empty_batch_is_skipped_and_counted(tmp_path: Path) -> None:
     # Three of four batches hold only one sample of the two, the broken one among them.
     subset = MemorySubset(CAPTIONS[:2], broken={1: "image_unreadable"})

@@ -92,12 +92,6 @@ def test_ranks_share_a_batch_without_overlap() -> None:
         ]
 
 
-def test_loader_draws_nothing_from_the_global_generator() -> None:
-    before = torch.get_rng_state()
-    batches(MemorySubset(CAPTIONS), 8, 4)
-    assert torch.equal(before, torch.get_rng_state())
-
-
 def test_bytes_of_a_batch_are_those_of_the_first_readable() -> None:
     subset = MemorySubset(CAPTIONS)
     data = TrainingData(subset, SampleOrder.over(len(subset), seed=3), lengths)

@@ -78,11 +78,6 @@ def test_published_and_overridden_settings_are_named() -> None:
     assert "overridden: training.lr=1" in page(replace(full_result("clip", 0.5), protocol=changed))
 
 
-def test_nothing_is_bold() -> None:
-    html = page(full_result("clip", 0.5), full_result("icc", 0.3))
-    assert not re.search(r"<(b|strong)\b", html)
-
-
 def test_few_seeds_are_warned_about() -> None:
     seeds = [full_result("clip", 0.5, seed=seed) for seed in range(3)]
     assert "fewer than 3 seeds" in page(*seeds[:2])

@@ -1,7 +1,5 @@
 import pytest
 import yaml
-from hydra import compose, initialize_config_dir
-from omegaconf import DictConfig
 
 from benchmark.results.report.leaderboard import FAMILIES, family_position
 from benchmark.run.config import (
@@ -9,19 +7,13 @@ from benchmark.run.config import (
     filter_family,
     filter_settings,
     make_filter,
-    register_resolvers,
     resolved,
 )
 from filters.composite import Cascade
 from filters.random import Random
+from tests.jobs import compose_config as configured
 
 NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
-
-
-def configured(*overrides: str) -> DictConfig:
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", list(overrides))
 
 
 @pytest.mark.parametrize("name", NAMES)

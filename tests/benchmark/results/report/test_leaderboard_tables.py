@@ -48,14 +48,6 @@ def test_a_table_holds_runs_of_one_protocol_alone() -> None:
     )
 
 
-def test_pools_of_one_name_have_two_leaderboards() -> None:
-    other = replace(
-        run("clip"), protocol=replace(protocol(), facts={"pool": "another", "size": "2,000 pairs"})
-    )
-    tables = metric_tables([run("clip"), run("random"), other])
-    assert sum("captioner on coco" in table.title for table in tables) == 2
-
-
 def test_means_in_percent_without_emphasis() -> None:
     runs = [run("random", cider=0.4), run("clip", cider=0.51234), run("oracle", cider=2.0)]
     table = metric_tables(runs)[0]

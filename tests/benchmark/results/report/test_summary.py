@@ -1,11 +1,10 @@
 from dataclasses import replace
-from xml.etree import ElementTree as ET
 
 import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.summary import publish, summary_entries, summary_picture, summary_table
+from benchmark.results.report.summary import publish, summary_entries, summary_table
 from benchmark.results.report.table import Cell, Table
 from tests.benchmark.results.report.made_results import captioned, protocol, texts
 
@@ -27,15 +26,6 @@ def test_clean_pairs_are_a_percentage_of_the_kept_pairs() -> None:
     table = summary_table(summary_entries([made, captioned("random", 0.2)]), RunFolders({}))
     assert table.header[2:] == ["clean pairs kept", "scoring, worker s"]
     assert [row[2:] for row in texts(table)] == [["75%", "12"], ["–", "12"]]
-
-
-def test_the_picture_is_a_file_with_every_filter() -> None:
-    picture = summary_picture(
-        summary_entries([captioned("random", 0.2), captioned("<clip>", 0.3)]), RunFolders({})
-    )
-    written = "".join(ET.fromstring(picture).itertext())
-    assert "<clip>" in written
-    assert "random" in written
 
 
 def test_only_the_lines_between_the_markers_change() -> None:

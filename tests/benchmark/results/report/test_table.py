@@ -1,6 +1,6 @@
 import pytest
 
-from benchmark.results.report.table import Cell, Table, plain, to_markdown
+from benchmark.results.report.table import Cell, Table, plain, table_lines, to_markdown
 from benchmark.results.report.terminal import print_tables
 
 TABLE = Table("T", ["a|b", "c"], [[Cell("x|y"), Cell("2", bold=True)], plain("**", "line\nbreak")], ["why"])
@@ -11,6 +11,8 @@ def test_markdown_escapes_and_emphasises() -> None:
         "# Title", "", "Intro.", "", "## T", "",
         "| a\\|b | c |", "| --- | ---: |", "| x\\|y | **2** |", "| ** | line break |", "", "why",
     ]  # fmt: skip
+    rules = [table_lines(Table("", list("abc")[:columns], []))[1] for columns in (1, 3)]
+    assert rules == ["| --- |", "| --- | ---: | ---: |"]
 
 
 def test_text_from_the_web_is_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,9 @@ import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.records import read_records, write_record
+from benchmark.core.records import write_record
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.studies.concreteness.correlation import Correlation
 from benchmark.studies.concreteness.evaluation import (
     ConcretenessEvaluation,
     check_needs,
@@ -97,15 +96,6 @@ def test_a_constant_filter_has_no_correlation_but_a_reason(tmp_path: Path) -> No
     assert data["correlations"]["kendall"]["value"] is None
     assert data["correlations"]["kendall"]["reason"] == "all scores are equal"
     assert list(data) == sorted(data)
-
-
-def test_an_evaluation_is_read_back_as_it_was(tmp_path: Path) -> None:
-    made = evaluate(Length(), RATED, name="length", config={"mode": "direct"}, seed=0)
-    path = write_record(tmp_path, made)
-    assert path.parent == tmp_path / "concreteness"
-    assert read_records(tmp_path, ConcretenessEvaluation) == [made]
-    assert read_records(tmp_path / "absent", ConcretenessEvaluation) == []
-    assert isinstance(made.correlations["pearson"], Correlation)
 
 
 def test_the_run_id_changes_with_each_dependency() -> None:

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.records import read_records, write_record
 from benchmark.studies.concreteness.explanation import (
     Explanation,
     Word,
@@ -82,14 +81,6 @@ def test_contributions_equal_differences_of_scores(tmp_path: Path) -> None:
         rest = " ".join(parts[:i] + parts[i + 1 :])
         assert word.contribution == pytest.approx(score - directly(rest), abs=1e-5)
     assert len({w.contribution for w in words}) > 2
-
-
-def test_an_explanation_is_read_back_as_it_was(tmp_path: Path) -> None:
-    made = explanation(Word("dog", 2.0), Word("é", None))
-    path = write_record(tmp_path, made)
-    assert path.parent == tmp_path / "explained"
-    assert read_records(tmp_path, Explanation) == [made]
-    assert read_records(tmp_path / "absent", Explanation) == []
 
 
 class Spans(HTMLParser):

@@ -1,3 +1,4 @@
+import contextlib
 import json
 
 import pytest
@@ -42,38 +43,10 @@ def test_an_interrupted_step_keeps_its_files(tmp_path):
     assert run_step(tmp_path, "a", {"n": 1}, Work()).facts == {"resumed": True}
 
 
-def test_earlier_output_is_kept_and_comes_back(tmp_path):
-    run_step(tmp_path, "a", {"n": 1}, Work())
-    (tmp_path / "a" / "part").write_text("of the first inputs")
-    assert run_step(tmp_path, "a", {"n": 2}, Work()).facts == {"resumed": False}
-    again = Work()
-    run_step(tmp_path, "a", {"n": 1}, again)
-    assert again.calls == 0
-    assert (tmp_path / "a" / "part").read_text() == "of the first inputs"
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_interrupted_output_of_other_inputs_is_kept(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        run_step(tmp_path, "a", {"n": 1}, Work(fails=True))
-    run_step(tmp_path, "a", {"n": 2}, Work())
-    assert run_step(tmp_path, "a", {"n": 1}, Work()).facts == {"resumed": True}
-
-
-def test_a_finished_step_with_other_inputs_is_refused(tmp_path):
-    steps = Steps(tmp_path / "build", torch.device("cpu"))
-    steps.refuse_other("a", {"n": 1}, "other captions")
-    steps.run("a", {"n": 1}, Work())
-    steps.refuse_other("a", {"n": 1}, "other captions")
-    with pytest.raises(
-        UserError, match=r"holds a build from other captions; set icc.output=.*/build-[0-9a-f]{8}$"
-    ):
-        steps.refuse_other("a", {"n": 2}, "other captions")
-
-
-def test_a_step_with_a_broken_manifest_runs_again(tmp_path):
-    work = Work()
-    run_step(tmp_path, "a", {"n": 1}, work)
-    (tmp_path / "a" / MANIFEST).write_text("{")
-    run_step(tmp_path, "a", {"n": 1}, work)
-    assert work.calls == 2
+@pytest.mark.parametrize("fails", [False, True])
+def test_output_from_other_inputs_is_refused_and_kept(tmp_path, fails):
+    with contextlib.suppress(KeyboardInterrupt):
+        run_step(tmp_path / "build", "a", {"n": 1}, Work(fails))
+    with pytest.raises(UserError, match=r"other inputs of a; set icc.output=.*build-[0-9a-f]{8}"):
+        run_step(tmp_path / "build", "a", {"n": 2}, Work())
+    assert run_step(tmp_path / "build", "a", {"n": 1}, Work()).facts == {"resumed": fails}

@@ -1,9 +1,8 @@
 import json
 import re
 
-from benchmark.studies.profile.clusters import Example
 from benchmark.studies.profile.page import profile_page
-from benchmark.studies.profile.profiling import Cluster, Profile
+from benchmark.studies.profile.profiling import Cluster, Example, Profile
 from benchmark.studies.profile.statistics import MEANS, RELATIVE, Estimate, Group, Histogram
 from benchmark.studies.profile.tables import SHOWN, profile_tables
 from benchmark.studies.web_likeness.references import LAION

@@ -163,22 +163,6 @@ def topics_of(folder: Path) -> list[dict[str, Any]]:
     return topics
 
 
-def test_an_interrupted_run_leaves_no_labels(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchmark.studies.weak_labels import labels
-
-    def stop(*arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    whole = labels.write_part
-    monkeypatch.setattr(labels, "write_part", stop)
-    with pytest.raises(KeyboardInterrupt):
-        label_pool(pool, config(), LocalEngine("cpu", 1))
-    monkeypatch.setattr(labels, "write_part", whole)
-    folder = label_pool(pool, config(), LocalEngine("cpu", 1))
-    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
-    assert len(pq.read_table(folder / "labels")) == 32
-
-
 def test_labels_are_read_by_uid(pool: Pool) -> None:
     folder = label_pool(pool, config(), LocalEngine("cpu", 1))
     table = pq.read_table(folder / "labels")

@@ -57,7 +57,7 @@ def test_ratings_add_the_kinds_of_words(run: Run, captions_alone: list[str], tmp
         (["profile.captions=0"], "profile.captions=0 must be a positive integer"),
         (["profile.images=no"], "profile.images=no must be true or false"),
         (["profile.captions=50"], "the captions have 300 words; their statistics need 1,000"),
-        (["profile.ratings=/nowhere"], "profile.ratings=/nowhere cannot be read"),
+        (["profile.ratings=/nowhere"], "profile.ratings=/nowhere does not exist"),
     ],
 )
 def test_a_mistake_is_one_clear_line(

@@ -40,15 +40,10 @@ def test_kinds_count_every_occurrence() -> None:
     assert dict(found) == {"rated": 2, "digits": 2, "other": 1}
 
 
-def test_rated_words_are_the_first_column(tmp_path: Path) -> None:
+def test_rated_words_are_those_of_the_column_word(tmp_path: Path) -> None:
     path = tmp_path / "r.txt"
     path.write_bytes(b"Word\tBigram\tConc.M\r\nDog\t0\t4.8\r\nzoo animal\t1\t4.9\r\n")
     assert read_rated_words(path) == {"dog", "zoo animal"}
-
-
-def test_unreadable_ratings_are_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"profile\.ratings=.* cannot be read"):
-        read_rated_words(tmp_path / "absent.txt")
-    (tmp_path / "r.csv").write_text("word,rating\n")
-    with pytest.raises(UserError, match="first column is 'Word'"):
-        read_rated_words(tmp_path / "r.csv")
+    path.write_text("word,rating\n")
+    with pytest.raises(UserError, match=r"profile\.ratings=.* must have a column 'Word'"):
+        read_rated_words(path)
