@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
@@ -17,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from safetensors.torch import save_file
 
 from benchmark.core.batch import CAPTION_EMPTY, IMAGE_UNREADABLE, Batch
+from benchmark.core.errors import UserError
 from benchmark.core.extras import EXTRAS, install_command
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
@@ -25,13 +27,19 @@ from benchmark.run.config import CONF, make_filter, register_resolvers
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.shard_reader import ShardReader
 from benchmark.scoring.shard_work import is_light
+from benchmark.selection.clusters import ClusterSelector
 from filters.base import Composite, Filter
+from filters.clip import ClipFeatures
 from filters.composite import Ranked
+from filters.cotr import Cotr
+from filters.embeddings.cluster_labels import ClusterLabels
+from filters.icc.scorer import DistilledScorer
 from filters.no_filter import NoFilter
 from tests.extras import has_extra, hide_extra, needs_extra
 from tests.filters.bad_pairs import UNREADABLE, bad_rows
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
 from tests.filters.generators import chat_model, diffusion_model
+from tests.filters.ocr.spotters import PlantedText
 from tests.filters.wordnet_files import PHOTO, write_synsets, write_wordnet
 from tests.pools import numbered_uids, rows, write_metadata, write_pool
 
@@ -324,3 +332,19 @@ def test_filter_names_the_extra_that_it_needs_when_made(
             except InstantiationException as error:
                 needed |= {extra} if install_command(extra) in str(error) else set()
     assert needed == named_extras(name)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Cotr(PlantedText({}), "fuzy"), "Cotr: match=fuzy must be exact or fuzzy"),
+        (lambda: DistilledScorer("m", "int4"), "precision=int4 must be auto, fp32 or bf16"),
+        (lambda: ClusterLabels(ClipFeatures("m"), "caption", 3, 0), "of=caption must be image or text"),
+        (lambda: ClusterLabels(ClipFeatures("m"), "image", 0, 0), "clusters=0 must be an integer from 1 to"),
+        (lambda: ClusterSelector(NoFilter(), "sizes", "random"), "weight=sizes must be size or square_root"),
+        (lambda: ClusterSelector(NoFilter(), "size", "scor"), "order=scor must be random or score"),
+    ],
+)
+def test_constructors_refuse_values_outside_their_types(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        make()

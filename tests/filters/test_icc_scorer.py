@@ -9,6 +9,7 @@ from benchmark.core.errors import UserError
 from benchmark.run.config import demo_model
 from filters.icc import packed
 from filters.icc import scorer as module
+from filters.icc.packed import pack
 from filters.icc.scorer import DistilledScorer
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import numbered_uids
@@ -207,3 +208,17 @@ def test_a_checkpoint_without_its_tokenizer_is_refused(tmp_path) -> None:
     BertForSequenceClassification(config).save_pretrained(tmp_path)
     with pytest.raises(UserError, match="lacks the files of its tokenizer"):
         DistilledScorer(str(tmp_path)).setup(CPU)
+
+
+def test_passes_keep_the_budget_and_lose_nothing() -> None:
+    rng = np.random.default_rng(0)
+    lengths = [*rng.integers(1, 60, 500).tolist(), 300]
+    captions = [rng.integers(0, 9, length).tolist() for length in lengths]
+    order, in_order = pack(captions)
+    passes = list(in_order.passes(256))
+    assert np.concatenate([part.ids for part in passes]).tolist() == [
+        i for row in order for i in captions[row]
+    ]
+    assert np.concatenate([part.lengths for part in passes]).tolist() == sorted(lengths)
+    assert [part.lengths.sum() <= 256 for part in passes] == [True] * (len(passes) - 1) + [False]
+    assert len(passes) < sum(lengths) / 256 * 1.2

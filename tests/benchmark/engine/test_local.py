@@ -1,11 +1,14 @@
 """The engine of one machine: what its workers return, and what happens when they cannot start or go on."""
 
+import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +17,7 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.usage import helpers_peak_rss_bytes
-from benchmark.engine.local import LocalEngine
+from benchmark.engine.local import LocalEngine, _serve
 from benchmark.engine.workers import TRIES, WORKER_RUNS
 from benchmark.results.stopwatch import Stopwatch
 
@@ -280,3 +283,18 @@ def test_workers_have_the_cache_folder_of_their_command(
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
         folders = set(LocalEngine("cpu", 2).run(CacheFolder(), [1, 2]))
         assert folders == {tmp_path / name / "pairsift"}
+
+
+@pytest.mark.parametrize("during_setup", [True, False])
+def test_a_worker_whose_command_has_ended_ends_without_an_error(during_setup: bool) -> None:
+    of_command, of_worker = multiprocessing.Pipe()
+    with ThreadPoolExecutor(1) as threads:
+        if during_setup:
+            of_command.close()
+        served = threads.submit(
+            _serve, of_worker, pickle.dumps(Square()), "cpu", 1, os.environ["XDG_CACHE_HOME"]
+        )
+        if not during_setup:
+            of_command.recv()
+            of_command.close()
+        served.result()
