@@ -37,24 +37,26 @@ Name = Annotated[
     ),
 ]
 
-Made = TypeVar("Made")
+Made = TypeVar("Made", bound=Callable[..., Any])
 TYPE_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false", NoneType: "null"}
 
 
-def checked(made: type[Made]) -> type[Made]:
-    """Let the constructor of a class raise `UserError` for arguments outside the ranges that it declares."""
-    construct: Callable[..., None] = made.__init__
+def checked(made: Made) -> Made:
+    """Let a function, or the constructor of a class, raise `UserError` for arguments outside its declared ranges."""
+    construct: Callable[..., Any] = made.__init__ if isinstance(made, type) else made  # type: ignore[misc]
     signature = inspect.signature(construct)
 
     @functools.wraps(construct)
-    def construct_checked(self: Made, *arguments: Any, **named: Any) -> None:
-        given = signature.bind(self, *arguments, **named).arguments
+    def construct_checked(*arguments: Any, **named: Any) -> Any:
+        given = signature.bind(*arguments, **named).arguments
         for name, kind in _declared_ranges(construct).items():
             if name in given and not fits(given[name], kind):
                 raise UserError(f"{made.__name__}: {name}={given[name]} must be {requirement(kind)}")
-        construct(self, *arguments, **named)
+        return construct(*arguments, **named)
 
-    made.__init__ = construct_checked  # type: ignore[assignment]
+    if not isinstance(made, type):
+        return construct_checked  # type: ignore[return-value]
+    made.__init__ = construct_checked  # type: ignore[misc]
     return made
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
-from benchmark.core.ranges import PositiveInt, Precision
+from benchmark.core.ranges import PositiveInt, Precision, checked
 from benchmark.core.uids import UidArray
 from benchmark.models.checkpoints import locate_checkpoint
 from filters.base import Composite, Filter, Scores
@@ -28,6 +28,7 @@ Measure = Literal["edit", "bertscore"]
 Settings = dict[str, str | int | float | None]  # constructor arguments of one model
 
 
+@checked
 def sba(
     mode: Mode,
     checkpoint: str | None,
@@ -67,6 +68,7 @@ def sba(
     return DirectScorer(autoencoder, measure, _standardizer(build, "sba", similarity))
 
 
+@checked
 def vba(
     mode: Mode,
     checkpoint: str | None,
@@ -93,6 +95,7 @@ def vba(
     return DirectScorer(autoencoder, measure, _standardizer(build, "vba", similarity) if build else None)
 
 
+@checked
 def icc(
     mode: Mode,
     checkpoint: str | None,

@@ -33,6 +33,7 @@ from filters.clip import ClipFeatures
 from filters.composite import Ranked
 from filters.cotr import Cotr
 from filters.embeddings.cluster_labels import ClusterLabels
+from filters.icc.modes import icc
 from filters.icc.scorer import DistilledScorer
 from filters.no_filter import NoFilter
 from tests.extras import has_extra, hide_extra, needs_extra
@@ -343,6 +344,7 @@ def test_filter_names_the_extra_that_it_needs_when_made(
         (lambda: ClusterLabels(ClipFeatures("m"), "image", 0, 0), "clusters=0 must be an integer from 1 to"),
         (lambda: ClusterSelector(NoFilter(), "sizes", "random"), "weight=sizes must be size or square_root"),
         (lambda: ClusterSelector(NoFilter(), "size", "scor"), "order=scor must be random or score"),
+        (lambda: icc("distiled", None, "auto", None, {}), "icc: mode=distiled must be distilled or direct"),
     ],
 )
 def test_constructors_refuse_values_outside_their_types(make: Callable[[], object], message: str) -> None:
