@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from pathlib import Path
+from threading import Lock
 
 from benchmark.core.hashes import hash_text
 
 log = logging.getLogger(__name__)
+_PARSING = Lock()
 PROJECT = Path(__file__).resolve().parents[2]
 OURS = ("filters", "benchmark", "downstream")
 # The rooms of ours in which scores and features are computed. How a pool is read has a version of its own.
@@ -49,7 +51,7 @@ def _hash_without_file(of: type) -> str:
     except (OSError, TypeError):
         log.warning("the code of %s cannot be read: after editing it, use rescore=true", of.__qualname__)
         return ""
-    return _hash(list(ast.walk(ast.parse(source))))
+    return _hash(_nodes(source))
 
 
 def _installed_distribution(file: Path, module: str) -> str | None:
@@ -92,9 +94,15 @@ def _find(project: Path, name: str) -> Path | None:
 @cache
 def _read(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
     """Return the hash of a module's code, and names that it imports, of modules and of what is in them."""
-    nodes = list(ast.walk(ast.parse(path.read_bytes(), str(path))))
+    nodes = _nodes(path.read_bytes())
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     return _hash(nodes), tuple(_imported(nodes, package))
+
+
+def _nodes(source: str | bytes) -> list[ast.AST]:
+    """Return the nodes of a syntax tree. Python 3.11 may raise a SystemError if two threads parse at once."""
+    with _PARSING:
+        return list(ast.walk(ast.parse(source)))
 
 
 def _imported(nodes: list[ast.AST], package: str) -> Iterator[str]:
