@@ -1,13 +1,12 @@
 """The filters of a leaderboard compared by a headline metric: how sure each comparison is."""
 
-from __future__ import annotations
-
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
 from benchmark.results.report.significance import Comparison, Estimate, Interval, compare
@@ -16,9 +15,6 @@ from benchmark.results.result import Result
 from benchmark.results.results_folders import damage_as_one_line
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.intervals import IMAGE_SCORES, resampled_sums
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KEYS = ["evaluation", "metric", "image"]
 RANKS = (
@@ -39,12 +35,12 @@ class ImageSums:
     """Sums of one metric, or of one of its counts, over the queries of n images.
 
     Args:
-        images: ids as text, ascending, (n,).
+        images: ids, ascending, (n,).
         sums: the sum of each image's values, (n,).
         queries: queries per image, (n,).
     """
 
-    images: pa.Array
+    images: npt.NDArray[np.object_]
     sums: Doubles
     queries: Doubles
 
@@ -57,19 +53,36 @@ def read_image_scores(folder: Path) -> ImageScores:
     if not (path := folder / IMAGE_SCORES).is_file():
         return {}
     # Here: a report of runs without such scores needs no pyarrow.
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    with damage_as_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        table = file.read()  # pq.read_table would import pandas
-    sums = table.group_by(KEYS, use_threads=False).aggregate([("value", "sum"), ("value", "count")])
-    sums = sums.sort_by([(key, "ascending") for key in KEYS])
-    scores = {}
-    for pair in sums.group_by(KEYS[:2], use_threads=False).aggregate([]).to_pylist():
-        evaluation, metric = pair["evaluation"], pair["metric"]
-        part = sums.filter((pc.field("evaluation") == evaluation) & (pc.field("metric") == metric))
-        values, queries = (part[name].to_numpy().astype(float) for name in ("value_sum", "value_count"))
-        scores[evaluation, metric] = ImageSums(part["image"].combine_chunks(), values, queries)
+    from benchmark.core.arrow import to_numpy
+
+    with (
+        damage_as_one_line(path),
+        pq.ParquetFile(path, read_dictionary=KEYS, page_checksum_verification=True) as file,
+    ):  # pq.read_table would import pandas
+        table = file.read().unify_dictionaries().combine_chunks()
+    evaluations, metrics, images = (table[key].chunk(0) for key in KEYS)
+    # Interned: all runs have the same ids.
+    names = np.array([sys.intern(name) for name in images.dictionary.to_pylist()], object)
+    order = np.argsort(names)  # images are put in the order of their ids
+    place = np.empty(len(names), np.int64)
+    place[order] = np.arange(len(names))
+    group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary)
+    group = (group + to_numpy(metrics.indices)) * len(names)
+    cells, cell_of_row = np.unique(group + place[to_numpy(images.indices)], return_inverse=True)
+    sums = np.bincount(cell_of_row, to_numpy(table["value"])).astype(float)
+    queries = np.bincount(cell_of_row).astype(float)
+    groups, image_of_cell = np.divmod(cells, len(names))
+    borders = np.flatnonzero(np.diff(groups)) + 1
+    scores, shared = {}, dict[bytes, tuple[npt.NDArray[np.object_], Doubles]]()
+    for part in np.split(np.arange(len(cells)), borders):
+        evaluation, metric = divmod(int(groups[part[0]]), len(metrics.dictionary))
+        key = evaluations.dictionary[evaluation].as_py(), metrics.dictionary[metric].as_py()
+        image, query = image_of_cell[part], queries[part]
+        # Most metrics of a set have the same images and queries, which are kept once.
+        same = shared.setdefault(image.tobytes() + query.tobytes(), (names[order[image]], query))
+        scores[key] = ImageSums(same[0], sums[part], same[1])
     return scores
 
 
@@ -83,7 +96,7 @@ def resampled_values(metric: str, evaluation: str, runs: Sequence[ImageScores]) 
     complete = [of_run if len(of_run) == len(names) else [] for of_run in sums]
     images = next((of_run[0].images for of_run in complete if of_run), None)
     usable = [
-        of_run if images is not None and all(of.images.equals(images) for of in of_run) else []
+        of_run if images is not None and all(np.array_equal(of.images, images) for of in of_run) else []
         for of_run in complete
     ]
     kept = [of_run for of_run in usable if of_run]
