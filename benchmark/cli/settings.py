@@ -5,7 +5,7 @@ absent, and a star means any other name. `NODE` is a node with a `_target_` (a f
 the arguments of its class.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -17,12 +17,12 @@ from benchmark.core.ranges import (
     PositiveInt,
     Precision,
     Seed,
+    SimilarityName,
 )
 
 NODE = dict[str, Any]
 NODES = {"*": NODE}
 Path = Annotated[str, Field(min_length=1, description="one folder or file")]
-Measure = Literal["edit", "bertscore"]
 Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1")]
 
 
@@ -62,11 +62,11 @@ MODELS: dict[str, Any] = {
 ICC: dict[str, Any] = {
     "output": Path,
     "captions": NODE,
-    "training_captions": or_null("the default share"),
-    "scoring_captions": or_null("the default share"),
+    "training_captions": or_null("the default fraction"),
+    "scoring_captions": or_null("the default fraction"),
     "bridge": NODE,
     "bridge_max_tokens": PositiveInt,
-    "similarity": {"sba": Measure, "vba": Measure},
+    "similarity": {"sba": SimilarityName, "vba": SimilarityName},
     "images_dir": str | None,
     "annotations": NODE | None,
     "distillation": NODE,

@@ -119,7 +119,7 @@ class Sweep:
         self._first = 0  # number of the first job of the sweep that runs now
 
     def run_here(self, jobs: Sequence[tuple[SweepJob, Job]]) -> None:
-        """Run the next jobs, each with what `check_jobs` returned of it, one after the other in this process."""
+        """Run the next jobs, each with its checked job, one after the other in this process."""
         for _, job in jobs:
             job.sweep = self.folder
         if process_count() == 1:  # in a launch one process scores while the others wait, job by job
@@ -214,7 +214,7 @@ class Sweep:
 
 
 def _ended(name: str, run: Callable[[], Finished | None]) -> Outcome:
-    """Run a job; an error that is no mistake of the user is logged with its traceback."""
+    """Run a job; an error that the user did not cause is logged with its traceback."""
     started = time.monotonic()
     state: State = "failed"
     try:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from benchmark.core.uids import UidArray
 
-
 # Why a sample cannot be used. The strings are stable: manifests and reports count by them.
 CAPTION_MISSING = "caption_missing"
 CAPTION_EMPTY = "caption_empty"

@@ -1,4 +1,4 @@
-"""Errors that a user can cause and correct, among them those of a disk that is full, read-only or somebody else's."""
+"""Errors that a user can cause and correct, such as a disk that is full or read-only."""
 
 import errno
 import re

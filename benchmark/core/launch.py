@@ -35,7 +35,7 @@ def is_main_process() -> bool:
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process can run on, with the processes beside it."""
+    """Return the number of cores that this process and others on the machine can run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -83,9 +83,9 @@ def end_with_parent() -> None:
 
 @contextmanager
 def lost_processes_as_one_line() -> Iterator[None]:
-    """End this process where its block talks to a process of the launch that has died.
+    """End this process if its block talks to a process of the launch that has died.
 
-    The first one that notices raises `UserError`, the others exit without a word.
+    The first process that notices raises `UserError`, the others exit silently.
     """
     try:
         yield
@@ -103,7 +103,7 @@ def lost_processes_as_one_line() -> Iterator[None]:
 
 
 def is_first_to_end() -> bool:
-    """Return whether no other process of the launch has asked: the one that says why the launch ends.
+    """Return whether this process is the first of the launch to ask; it then says why the launch ends.
 
     The main process need not live then. The store that processes share is torchrun's and outlives them.
     """

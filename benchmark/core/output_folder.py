@@ -71,7 +71,7 @@ def writable_folder(location: str, depth: int = DEPTH) -> Iterator[Path]:
 
 
 def _versions(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return size and time of each file in a folder by its path there; hidden ones are left out."""
+    """Return size and time of each file in a folder by its path there; hidden files are left out."""
     files = {path.relative_to(folder): path.stat() for path in folder.rglob("*") if path.is_file()}
     hidden = [name for name in files if any(part.startswith(".") for part in name.parts)]
     return {str(n): (files[n].st_size, files[n].st_mtime_ns) for n in files.keys() - set(hidden)}

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from PIL import Image
     from rich.console import Console
 
-
 log = logging.getLogger(__name__)
 LOG_EVERY_SECONDS = 30.0
 

@@ -26,6 +26,7 @@ FractionBelowOne = Annotated[float, Field(ge=0, lt=1, description="a number of a
 Processes = Annotated[int, Field(gt=0, le=1_024, description="an integer from 1 to 1,024")]
 ProcessesOrNone = Annotated[int, Field(ge=0, le=1_024, description="an integer from 0 to 1,024")]
 Seed = Annotated[int, Field(ge=0, lt=1 << 32, description="an integer from 0 to 2^32 - 1")]
+SimilarityName = Literal["edit", "bertscore"]  # of a caption and its reconstruction
 Precision = Annotated[str, Field(pattern="^(auto|fp32|bf16)$", description="auto, fp32 or bf16")]
 Device = Annotated[str, Field(pattern=DEVICES, description="auto, cpu, cuda or cuda:N")]
 # Part of the names of files.

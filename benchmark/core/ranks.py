@@ -78,7 +78,7 @@ class ScoreCounts:
         self.scored = int(self.by_high_digit.sum())
 
     def kth_highest(self, k: int) -> Threshold:
-        """Return the k-th highest score, for k from 1 to `scored`; 0.0 stands for -0.0, which equals it."""
+        """Return the k-th highest score, for k from 1 to `scored`; -0.0 is returned as 0.0, which equals it."""
         # The `left`-th highest is looked for, of the keys that begin with `prefix`.
         counts, prefix, left = self.by_high_digit, 0, k
         for shift in range(self._high, -1, -_DIGIT_BITS):
@@ -135,7 +135,7 @@ def rank_fraction(scores: Scores, ordered: Scores) -> npt.NDArray[np.float64]:
 
 
 def _order_keys(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return unsigned integers in the order of the scores, equal ones for equal scores; none for NaN."""
+    """Return unsigned integers in the order of the scores, equal integers for equal scores; none for NaN."""
     missing = np.isnan(scores)
     scores = (scores[~missing] if missing.any() else scores) + scores.dtype.type(0)  # -0.0 becomes 0.0
     bits = scores.view(f"i{scores.itemsize}")

@@ -98,7 +98,7 @@ def list_folder(url: str) -> list[Entry]:
 def _list_here(folder: Path) -> list[Entry]:
     """List a folder of this machine without fsspec, whose import takes longer than all else that a selection reads.
 
-    Links have size and time of what they lead to; broken ones are left out.
+    A link has the size and time of its target; broken links are left out.
     """
     about = {path: path.stat() for path in sorted(folder.iterdir()) if path.exists()}
     return [
@@ -160,7 +160,7 @@ def gives_ranges(url: str) -> bool:
 
         try:
             _gives_ranges[server] = len(_attempt(url, second_byte)) == 1
-        except ValueError:  # fsspec's, when the server begins with the first byte, or does not tell the size
+        except ValueError:  # fsspec's, when the server begins with the first byte, or gives no size
             _gives_ranges[server] = False
     return _gives_ranges.get(server, True)
 
@@ -267,7 +267,7 @@ def _entry(filesystem: Any, info: dict[str, Any]) -> Entry:
 
 def _attempt(url: str, action: Callable[[], T]) -> T:
     """Return ``action()``, tried up to `ATTEMPTS` times. Raises `StorageError`, which names `url`."""
-    attempts = 1 if _protocol(url) in _GCS else ATTEMPTS  # gcsfs has six of its own
+    attempts = 1 if _protocol(url) in _GCS else ATTEMPTS  # gcsfs tries six times itself
     for number in range(1, attempts + 1):
         try:
             return action()
@@ -283,7 +283,7 @@ def _attempt(url: str, action: Callable[[], T]) -> T:
 
 
 def _is_of_storage(error: Exception) -> bool:
-    """Tell apart errors of the network or storage from those of the code, and of this machine's disk."""
+    """Return whether an error is of the network or storage, not of the code or of this machine's disk."""
     if isinstance(error, OSError):
         return error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
     return type(error).__module__.partition(".")[0] in _LIBRARIES
@@ -295,9 +295,7 @@ def _diagnose(error: Exception) -> tuple[str, bool]:
     while (cause := causes[-1].__cause__) is not None:  # fsspec reports anything as a missing file
         causes.append(cause)
     root, status = causes[-1], next((code for cause in causes if (code := _status(cause))), None)
-    no_credentials = (
-        "Credentials" in type(root).__name__
-    )  # botocore's and Google's have no base class in common
+    no_credentials = "Credentials" in type(root).__name__  # botocore's and Google's share no base class
     missing = status == 404 or (status is None and isinstance(root, FileNotFoundError))
     denied = status in (401, 403) or isinstance(root, PermissionError)
     reasons = {

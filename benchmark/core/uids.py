@@ -180,13 +180,13 @@ class UidIndex:
 
 
 def search_sorted(high: Words, low: Words, uids: UidArray) -> npt.NDArray[np.int64]:
-    """Return the row of each of m uids, shape (m,), among n sorted ones with the words `high` and `low`; else -1."""
+    """Return the row of each of m uids, shape (m,), among n sorted uids with the words `high` and `low`; else -1."""
     rows = np.searchsorted(high, uids["f0"])
     ends = np.searchsorted(high, uids["f0"], side="right")
     upper = ends.copy()
     while len(
         left := np.flatnonzero(rows < upper)
-    ):  # once, unless uids that are no hashes share the high word
+    ):  # once, unless uids that are not hashes share the high word
         middle = (rows[left] + upper[left]) // 2
         is_less = low[middle] < uids["f1"][left]
         rows[left] = np.where(is_less, middle + 1, rows[left])

@@ -121,7 +121,7 @@ def _choices(text: str, pattern: str) -> list[str]:
 def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
     """Return the files whose names end in `suffix`, sorted by path."""
     names = [name for name in files if name.endswith(suffix)]
-    # A web page tells nothing of size and version.
+    # A web page has neither sizes nor versions.
     entries = prefetch_map(
         lambda name: files[name] if files[name].size is not None else find_file(files[name].url),
         names,

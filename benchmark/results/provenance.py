@@ -20,7 +20,7 @@ LIBRARIES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """The fields that every record has, empty for one that was made by hand."""
+    """The fields that every record has; empty in a record made by hand."""
 
     git_commit: str | None = None
     versions: dict[str, str] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import OnFirstUseError, Requirement, State, look, on_first_use, provide
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.results.protocol import LIMIT
+from benchmark.results.trackers import NoTracker, Tracker
 from benchmark.run.config import (
     USER_ERRORS,
     build,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
     from benchmark.engine.base import Engine
     from benchmark.pool.pool import Pool
-    from benchmark.results.trackers import Tracker
     from benchmark.selection.selection import Selector
     from downstream.evaluation.classification_sets import ClassificationSet
     from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -160,8 +160,6 @@ class Job:
     @cached_property
     def tracker(self) -> Tracker:
         """The experiment tracker, of the main process of a launch; the others log nowhere."""
-        from benchmark.results.trackers import NoTracker
-
         tracker: Tracker = hydra.utils.instantiate(self.cfg.tracker) if is_main_process() else NoTracker()
         return tracker
 

@@ -85,7 +85,7 @@ def _results(folder: Path) -> list[Result]:
 
 @dataclass
 class Plan:
-    """The plan of several jobs: `rows` of cells, what all of them need together, and what is not known of it."""
+    """The plan of several jobs: `rows` of cells, the time and disk of all of them, and the unknown parts of these."""
 
     rows: list[list[str]] = field(default_factory=list)
     seconds: float = 0.0
@@ -96,7 +96,7 @@ class Plan:
     done: set[str] = field(default_factory=set)  # keys of the stages that the jobs so far make
 
     def add(self, name: str, job: Job) -> None:
-        """Add a job; `name` stands in its row. Raises `UserError` if its task has no plan."""
+        """Add a job, named `name` in its row. Raises `UserError` if its task cannot be planned."""
         if job.task not in TASKS:
             raise UserError(f"plan=true is for task={', '.join(TASKS)}; leave it out with task={job.task}")
         for part in job.requirements(job.task).values():
@@ -107,7 +107,7 @@ class Plan:
         self.rows.append([name, *_JobPlan(self, job).cells()])
 
     def table(self) -> Table:
-        """Return a row per job; below it what all of them need, and what is not known of it."""
+        """Return a row per job; below the rows, time and disk of all of them, and the unknown parts of these."""
         time, source = timedelta(seconds=round(self.seconds)), " and ".join(self.sources)
         notes = [
             f"Time: about {time}{f', as in {source}' if source else ''}.",
@@ -259,9 +259,9 @@ class _JobPlan:
         return self.timings.stage(result, f"evaluate/{name}") if same else None
 
     def _earlier_result(self) -> Path | None:
-        """Return the path of the result that a sweep would not make again; a single run makes its result anew.
+        """Return the path of the result that a sweep would not make again; a single run makes its result again.
 
-        A result whose filter has changed since counts as none: only a selection tells whether it stands.
+        A result whose filter has changed since does not count: only a selection shows whether it is still valid.
         """
         job = self.job
         if job.task != "run" or not job.sweep or not self.selected:
@@ -282,12 +282,12 @@ def _not_now() -> Selected:
 
 
 def _settings_text(settings: Any) -> str:
-    """Return settings as text, the same wherever the checkout lies; paths in results are portable already."""
+    """Return settings as text, the same for every place of the checkout; paths in results are portable already."""
     return portable_paths(json.dumps(settings, sort_keys=True))
 
 
 def _recipe(model: Mapping[str, Any]) -> str:
-    """Return the settings that the seconds per sample depend on, without those that are off."""
+    """Return the settings that the seconds per sample depend on; settings that are off are left out."""
     off = (None, False, "auto")
     given = {name: value for name, value in model["training"].items() if value not in off}
     return _settings_text({**model, "training": {name: given[name] for name in given.keys() - FREE}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -190,7 +191,8 @@ def fit_on_corpus(
     """Fit the filter on the features of the pool, or of the `survivors`; return the seconds that it took.
 
     All features are in the cache. The results stay in the folder of this filter, pool and survivors: a run that
-    needs them again reads them, with their seconds; of a fit that was stopped only the last attempt counts.
+    needs them again reads them, with their seconds, in which attempts that were stopped count, but not one whose
+    process was killed: nothing can record it.
 
     Raises:
         UserError: if the pool lacks a usable pair.
@@ -205,9 +207,18 @@ def fit_on_corpus(
         corpus = MappedCorpus(paths, folder, engine, survivors)
         among = corpus.uids if survivors else None
         corpus.shards = [PoolBatches(pool, scorer, among, [shard]) for shard in pool.shards(scorer.sources)]
-        scorer.fit_corpus(corpus)
-        seconds = folder / "seconds.json"
-        if read_cached(seconds) is None:
-            write_cached(seconds, asdict(since(started)))
+        done, stopped = folder / "seconds.json", corpus.scratch / "seconds.json"
+        try:
+            scorer.fit_corpus(corpus)
+        except BaseException:
+            with suppress(OSError):  # a full disk, the error itself says so
+                write_cached(stopped, asdict(_read_seconds(stopped) + since(started)))
+            raise
+        if read_cached(done) is None:
+            write_cached(done, asdict(_read_seconds(stopped) + since(started)))
         shutil.rmtree(corpus.scratch, ignore_errors=True)
-        return Seconds(**(read_cached(seconds) or {}))
+        return _read_seconds(done)
+
+
+def _read_seconds(path: Path) -> Seconds:
+    return Seconds(**(read_cached(path) or {}))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,16 +20,18 @@ UNQUOTED_TABS: Mapping[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file with named columns; bytes that are not UTF-8 become U+FFFD.
+    """A file with named columns.
 
     Args:
         setting: the setting that names the file, for messages.
         separated: how `csv` splits the lines; None for Parquet.
+        errors: in lines, "replace" bytes that are not UTF-8 by U+FFFD, or "strict": refuse them and broken quotes.
     """
 
     setting: str
     path: Path
     separated: Mapping[str, Any] | None
+    errors: Literal["replace", "strict"] = "replace"
 
     def columns(self) -> Sequence[str]:
         """Return the names of the columns. Raises `UserError` if the file is missing or cannot be read."""
@@ -38,11 +40,11 @@ class TextFile:
         with self._damage_as_one_line():
             if self.separated is None:
                 return list(pq.read_schema(self.path).names)
-            with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            with self._open() as file:
                 return csv.DictReader(file, **self.separated).fieldnames or ()
 
     def rows(self, *names: str) -> Iterator[tuple[str, ...]]:
-        """Yield the texts of some columns, empty where a row has none.
+        """Yield the texts of some columns, empty if a row has none.
 
         Raises:
             UserError: if the file is missing, cannot be read, lacks a column, or has other values than texts in it.
@@ -55,9 +57,13 @@ class TextFile:
             if self.separated is None:
                 yield from self._parquet_rows(names)
                 return
-            with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-                for row in csv.DictReader(file, restval="", **self.separated):
+            with self._open() as file:
+                strict = self.errors == "strict"
+                for row in csv.DictReader(file, restval="", strict=strict, **self.separated):
                     yield tuple(row[name] for name in names)
+
+    def _open(self) -> TextIO:
+        return self.path.open(encoding="utf-8-sig", errors=self.errors, newline="")
 
     def _parquet_rows(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         with pq.ParquetFile(self.path) as file:
@@ -79,5 +85,5 @@ class TextFile:
     def _damage_as_one_line(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, csv.Error, pa.ArrowException) as error:
+        except (OSError, csv.Error, UnicodeDecodeError, pa.ArrowException) as error:
             raise self.error(f"cannot be read: {str(error).splitlines()[0][:200]}") from None

@@ -50,6 +50,7 @@ class Request:
         corpus: candidates and references of all domains, each one line of valid text.
         domains: image ids by the domain's name; no domain is empty. ``nocaps/out-domain`` is a part of the evaluation
             set ``nocaps``, if that is a domain too.
+        images: the location of each image, which its `load` decodes; None if a set has none.
         of_images: where metrics leave what they compute for single images.
     """
 

@@ -86,8 +86,8 @@ def patience(seconds: float) -> float:
 def run_jar(name: str, command: Sequence[str], seconds: float, **options: Any) -> bytes:
     """Return the output of a `command` of Java; `seconds` are its limit on an idle machine.
 
-    `options` are those of `subprocess.run`. Raises `UnavailableError` with the reason of a failure; `name` names what
-    failed.
+    `options` are those of `subprocess.run`. Raises `UnavailableError` with the reason of a failure, which begins
+    with `name`.
     """
     try:
         done = subprocess.run(command, capture_output=True, timeout=patience(seconds), check=True, **options)

@@ -142,7 +142,7 @@ class Downstream(Trainable):
         """Evaluate the trained model on every set that fits it; `folder` gets the outputs that people may want to
         see.
 
-        `metrics` are those of captions, for a model that writes some; their models run on `device`.
+        `metrics` are of captions, for a model that writes captions; their models run on `device`.
         """
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
-from benchmark.core.ranges import PositiveInt, Precision, checked
+from benchmark.core.ranges import PositiveInt, Precision, SimilarityName, checked
 from benchmark.core.uids import UidArray
 from benchmark.models.checkpoints import locate_checkpoint
 from filters.base import Composite, Filter, Scores
@@ -24,7 +24,6 @@ from filters.icc.standardize import Standardizer, load_standardizer, standardize
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 
 Mode = Literal["distilled", "direct"]
-Measure = Literal["edit", "bertscore"]
 Settings = dict[str, str | int | float | None]  # constructor arguments of one model
 
 
@@ -37,7 +36,7 @@ def sba(
     clip: dict[str, str | None],
     llm: str,
     max_new_tokens: PositiveInt,
-    similarity: Measure,
+    similarity: SimilarityName,
     bertscore: Settings,
 ) -> Filter:
     """Return SBA as a filter.
@@ -76,7 +75,7 @@ def vba(
     build: str | None,
     text_to_image: Settings,
     captioner: Settings,
-    similarity: Measure,
+    similarity: SimilarityName,
     bertscore: Settings,
 ) -> Filter:
     """Return VBA as a filter; without a `build` the direct mode's similarities are not standardised.

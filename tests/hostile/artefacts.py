@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # Names of files whose last part says from which tar, of which time, they are.
 OF_A_TIME = re.compile(r"(?<=demo)-[0-9a-f]{12}|(?<=/\d{8})-[0-9a-f]{12}")
 # Of the clock, the load, and of whether there was a break, or made of these; all else of a result is compared.
-TIMES = re.compile(r"seconds$|_per_second$|peak_rss_bytes$|^finished$|^reused$|^resumed_from$|^checksum$|^crc32$")
+TIMES = re.compile(
+    r"seconds$|_per_second$|peak_rss_bytes$|^finished$|^reused$|^resumed_from$|^checksum$|^crc32$"
+)
 # Hold nothing, or the times of files that were drawn anew.
 UNCOMPARED = ("locks", "sweeps", "content", "readable", "evaluation_images", "same_bytes")
 

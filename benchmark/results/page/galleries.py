@@ -24,7 +24,7 @@ MOST_EXAMPLES = 12  # of an evaluation set
 
 
 class Images:
-    """Thumbnails by name, as base64; of `wanted`, the most wanted first, those that `budget` characters hold."""
+    """Thumbnails by name, as base64: as many of `wanted`, the most wanted first, as `budget` characters hold."""
 
     def __init__(self, wanted: Iterable[bytes], budget: int = BUDGET) -> None:
         self.encoded: dict[str, str] = {}

@@ -67,7 +67,7 @@ def data_card(
 ) -> str:
     """Return the card as Markdown with a YAML header.
 
-    `written` is what ``subset.parquet`` holds, `subset_files` has a name per epoch, `results` are runs on this
+    `written` is the content of ``subset.parquet``, `subset_files` has a name per epoch, `results` are runs on this
     selection.
     """
     from huggingface_hub import DatasetCard, DatasetCardData

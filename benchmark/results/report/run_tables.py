@@ -27,8 +27,8 @@ Line = tuple[str, str, str, list[Metric]]  # label, model, evaluation set, the m
 def run_table(result: Result, others: Iterable[Result], logged: frozenset[str] = frozenset()) -> Table:
     """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
 
-    Of `others`, the results in the same folder, those of the same protocol are compared. The notes name metrics
-    that are missing, but not for the reasons `logged` before the run began.
+    Results of the same protocol among `others`, in the same folder, are compared. The notes name metrics that are
+    missing, but not for the reasons `logged` before the run began.
     """
     comparable = [o for o in others if o.protocol.fingerprint == result.protocol.fingerprint]
     references = [o for o in comparable if o.filter == REFERENCE and o.run_id != result.run_id]

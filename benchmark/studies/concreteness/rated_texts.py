@@ -47,7 +47,7 @@ def read_annotations(path: Path, setting: str = "task.annotations") -> RatedText
     `setting` names the path in messages. Raises `UserError` when the file or a column is missing, or a rating is not
     a number.
     """
-    file = TextFile(setting, path, COMMAS)
+    file = TextFile(setting, path, COMMAS, "strict")
     return _rated(CAPTIONS, file, list(file.rows(CAPTION, ANNOTATION)))
 
 
@@ -57,7 +57,7 @@ def read_word_ratings(path: Path) -> RatedTexts:
     The published file holds 14,592 of them; the ICC paper (section 3.2) counts 14,562 and does not say which are left
     out. Raises `UserError` when the file or a column is missing, or a rating is not a number.
     """
-    file = TextFile("task.ratings", path, UNQUOTED_TABS)
+    file = TextFile("task.ratings", path, UNQUOTED_TABS, "strict")
     rows = file.rows(WORD, RATING, BIGRAM, PART_OF_SPEECH)
     return _rated(WORDS, file, [(word, rating) for word, rating, *kind in rows if kind == ["0", "Noun"]])
 

@@ -40,7 +40,7 @@ class Steps:
         self.device = device
 
     def run(self, name: str, inputs: Mapping[str, Any], work: Work, spread: bool = False) -> FinishedStep:
-        """Run a step, unless it has finished; one that was interrupted keeps its files, so that `work` can resume.
+        """Run a step, unless it has finished; an interrupted step keeps its files, so that `work` can resume.
 
         Args:
             inputs: everything that the output depends on: plain data, or the finished steps that it uses.

@@ -10,7 +10,7 @@ from benchmark.results.page.plotly_charts import Chart, Json, Variant, axis, num
 from benchmark.results.report.picture import BLUE, GREEN, GREY, ORANGE, PINK, SKY
 from benchmark.results.report.table import Cell, Table
 from benchmark.studies.profile.profiling import Cluster, Profile
-from benchmark.studies.profile.statistics import parrot_shares
+from benchmark.studies.profile.statistics import parrot_fractions
 from benchmark.studies.profile.tables import clusters_table, overall_tables
 
 Series = tuple[str, str]  # name in the legend, colour
@@ -47,7 +47,7 @@ def profile_page(profile: Profile, captions: Sequence[Table] = ()) -> str:
 def _charts(profile: Profile) -> list[Chart]:
     groups = [cluster.group for cluster in profile.clusters]
     clusters = [f"cluster {cluster.number}, {cluster.group.images:,} images" for cluster in profile.clusters]
-    kinds = zip(KINDS, zip(*parrot_shares(groups), strict=True), strict=True)
+    kinds = zip(KINDS, zip(*parrot_fractions(groups), strict=True), strict=True)
     percentages = [(series, [100 * fraction for fraction in fractions]) for series, fractions in kinds]
     means = [(series, [group.means[name].value for group in groups]) for name, series in REMOVALS.items()]
     ordered = "clusters of images, by their share of images with text"

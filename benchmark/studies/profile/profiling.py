@@ -83,7 +83,7 @@ class Profile(Provenance):
         drops: samples that could not be measured, counted by reason.
         ocr_key: cache key of the recognised text.
         clip_key: cache key of the embeddings.
-        clusters: estimates per cluster, by their share of images with text, the largest first.
+        clusters: estimates per cluster, by their fraction of images with text, the largest first.
         run_id: a readable name and a hash of all that the numbers depend on.
         worker_seconds: seconds of scoring, summed over workers.
     """

@@ -104,8 +104,8 @@ def summarise(measured: Measurements, seed: int) -> Group:
         images=len(measured),
         with_text=with_text,
         parrots=parrots,
-        text=share(with_text, len(measured)),
-        parrot=share(parrots, with_text),
+        text=fraction(with_text, len(measured)),
+        parrot=fraction(parrots, with_text),
         means=means,
     )
 
@@ -143,7 +143,7 @@ def histograms(measured: Measurements) -> dict[str, Histogram]:
     return {name: Histogram(edges, [int(count) for count in row]) for name, row in counts.items()}
 
 
-def parrot_shares(groups: Sequence[Group]) -> list[tuple[float, float, float]]:
+def parrot_fractions(groups: Sequence[Group]) -> list[tuple[float, float, float]]:
     """Return per group the fractions of images without text, with text not repeated, and with parrot captions."""
     return [
         (1 - g.with_text / g.images, (g.with_text - g.parrots) / g.images, g.parrots / g.images)
@@ -151,7 +151,7 @@ def parrot_shares(groups: Sequence[Group]) -> list[tuple[float, float, float]]:
     ]
 
 
-def share(hits: int, count: int) -> Estimate:
+def fraction(hits: int, count: int) -> Estimate:
     """Return hits / count with the score interval of Wilson (1927)."""
     if not count:
         return Estimate(None, None, None, 0, "no such image")

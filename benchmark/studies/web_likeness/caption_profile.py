@@ -63,13 +63,13 @@ def profile_captions(pool: Pool, count: int, ratings: Path | None, seed: int) ->
 
 
 def sample_captions(pool: Pool, count: int, seed: int) -> list[str]:
-    """Return `count` usable captions of a pool, drawn without replacement; all of them where it has fewer.
+    """Return `count` usable captions of a pool, drawn without replacement; all of them if it has fewer.
 
-    Memory is bounded by `SHARDS` times `ROWS`, or times `count` where that is more. Where the pool has metadata, only
+    Memory is bounded by `SHARDS` times `ROWS`, or times `count` if that is more. If the pool has metadata, only
     that is read.
 
     Raises:
-        UserError: when the pool has no usable caption.
+        UserError: if the pool lacks a usable caption.
     """
     rng = np.random.default_rng(seed)
     shards = pool.shards(TEXT)

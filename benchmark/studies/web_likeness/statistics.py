@@ -36,25 +36,25 @@ class TooFewWordsError(UserError):
 
 @dataclass(frozen=True)
 class Likeness:
-    """Statistics of captions in random order; shares are from 0 to 1.
+    """Statistics of captions in random order; fractions are from 0 to 1.
 
     Args:
         words: number of words of the sample: the first captions that have 35,000 together, or all.
         word_types: distinct words in the sample.
         heaps_exponent: growth of the distinct words from a tenth of the sample to all of it, as an exponent.
-        distinct_bigrams: share of distinct ones among the sample's pairs of words.
+        distinct_bigrams: fraction of different pairs among the sample's pairs of words.
         distinct_trigrams: the same of three words.
         trigram_perplexity: of a fifth of the sample's captions, under a word model of the others.
-        unseen_words: share of the words of that fifth that the others lack.
+        unseen_words: fraction of the words of that fifth that the others lack.
         bits_per_caption: mean over that fifth, under a character 7-gram model of the others.
         bits_per_character: of the same.
-        exact_repeats: share of 4,000 captions that equal an earlier one.
-        near_copies: share of 4,000 captions whose words are more than 60% similar to another's, by edit distance.
+        exact_repeats: fraction of 4,000 captions that equal an earlier one.
+        near_copies: fraction of 4,000 captions whose words are more than 60% similar to another's, by edit distance.
         words_per_caption: mean number of words between white space.
-        digit_words: share of the sample's words that contain a digit.
-        rated_words: share of words with a concreteness rating; None without the ratings.
-        other_words: share of the other words, most of them names; None without the ratings.
-        web_strings: share of captions with a URL or the name of a picture file.
+        digit_words: fraction of the sample's words that contain a digit.
+        rated_words: fraction of words with a concreteness rating; None without the ratings.
+        other_words: fraction of the other words, most of them names; None without the ratings.
+        web_strings: fraction of captions with a URL or the name of a picture file.
     """
 
     captions: int
@@ -101,10 +101,10 @@ def measure_likeness(captions: Sequence[str], rated: frozenset[str] | None) -> L
         words=len(tokens),
         word_types=len(set(tokens)),
         heaps_exponent=math.log10(len(set(tokens)) / len(set(tokens[: len(tokens) // 10]))),
-        distinct_bigrams=distinct_share(sample, 2),
-        distinct_trigrams=distinct_share(sample, 3),
+        distinct_bigrams=distinct_fraction(sample, 2),
+        distinct_trigrams=distinct_fraction(sample, 3),
         trigram_perplexity=trigram_perplexity(train, test),
-        unseen_words=unseen_share(train, test),
+        unseen_words=unseen_fraction(train, test),
         bits_per_caption=bits / len(held_out),
         bits_per_character=bits / sum(len(text) + 1 for text in held_out),
         exact_repeats=1 - len(set(early)) / len(early),
@@ -117,14 +117,14 @@ def measure_likeness(captions: Sequence[str], rated: frozenset[str] | None) -> L
     )
 
 
-def distinct_share(token_lists: Sequence[Sequence[str]], length: int) -> float:
-    """Return the share of distinct ones among the n-grams of `length` words within captions."""
+def distinct_fraction(token_lists: Sequence[Sequence[str]], length: int) -> float:
+    """Return the fraction of different n-grams among the n-grams of `length` words within captions."""
     grams = [tuple(t[i : i + length]) for t in token_lists for i in range(len(t) - length + 1)]
     return len(set(grams)) / max(1, len(grams))
 
 
-def unseen_share(train: Sequence[Sequence[str]], test: Sequence[Sequence[str]]) -> float:
-    """Return the share of the words of the captions `test` that the captions `train` lack."""
+def unseen_fraction(train: Sequence[Sequence[str]], test: Sequence[Sequence[str]]) -> float:
+    """Return the fraction of the words of the captions `test` that the captions `train` lack."""
     seen = {word for words in train for word in words}
     unseen = [word not in seen for words in test for word in words]
     return sum(unseen) / max(1, len(unseen))
@@ -147,9 +147,9 @@ def _first_words(texts: Sequence[str]) -> list[list[str]]:
 
 
 def near_copies(token_lists: Sequence[Sequence[str]]) -> float:
-    """Return the share of captions whose words are more than 60% similar to those of another.
+    """Return the fraction of captions whose words are more than 60% similar to another caption's words.
 
-    Captions are compared with those of at least .6 of their length only: no others can be as similar.
+    A caption is compared with others of at least .6 of its length only: shorter captions cannot be as similar.
     """
     numbers: dict[str, int] = {}
     # Words become characters, so that edits of words are edits of characters.

@@ -31,7 +31,7 @@ def read_rated_words(path: Path) -> frozenset[str]:
     """Return the lower-cased words of the ratings of Brysbaert et al. 2014, a tab-separated file.
 
     Raises:
-        UserError: when the file cannot be read, or has no column ``Word``.
+        UserError: if the file cannot be read, or lacks a column ``Word``.
     """
     rows = TextFile("profile.ratings", user_path(path), UNQUOTED_TABS).rows("Word")
     return frozenset(word.lower() for (word,) in rows)

@@ -55,6 +55,13 @@ def test_a_rating_must_be_a_number(tmp_path: Path, rating: str) -> None:
         read_annotations(tmp_path / "a.csv")
 
 
+@pytest.mark.parametrize("caption", [b"\xff\xfe", b'"a" dog'])
+def test_other_bytes_and_broken_quotes_are_one_clear_line(tmp_path: Path, caption: bytes) -> None:
+    (tmp_path / "b.csv").write_bytes(b"caption,concreteness_annotation\n" + caption + b",1\n")
+    with pytest.raises(UserError, match=r"task\.annotations=.*b\.csv cannot be read: "):
+        read_annotations(tmp_path / "b.csv")
+
+
 def test_a_sample_keeps_texts_and_ratings_together(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("caption,concreteness_annotation\n" + "".join(f"c{n},{n}\n" for n in range(40)))

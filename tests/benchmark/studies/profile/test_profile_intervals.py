@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmark.studies.profile.statistics import FEWEST, NORMAL, mean, share
+from benchmark.studies.profile.statistics import FEWEST, NORMAL, fraction, mean
 
 
 @pytest.mark.parametrize(
@@ -16,13 +16,13 @@ from benchmark.studies.profile.statistics import FEWEST, NORMAL, mean, share
     ],
 )
 def test_wilsons_interval_equals_that_by_hand(hits: int, count: int, low: float, high: float) -> None:
-    found = share(hits, count)
+    found = fraction(hits, count)
     assert (found.value, found.count, found.reason) == (hits / count, count, None)
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-6)
 
 
 def test_too_few_values_give_a_reason() -> None:
-    for found in (share(0, 0), mean(np.empty(0, np.float32), 0)):
+    for found in (fraction(0, 0), mean(np.empty(0, np.float32), 0)):
         assert (found.value, found.low, found.high, found.count) == (None, None, None, 0)
         assert found.reason == "no such image"
     few = mean(np.array([1, 2, 6], np.float32), 0)

@@ -9,7 +9,7 @@ from rapidfuzz.distance import Levenshtein
 from benchmark.studies.web_likeness.statistics import (
     SIMILARITY,
     TooFewWordsError,
-    distinct_share,
+    distinct_fraction,
     measure_likeness,
     near_copies,
 )
@@ -49,8 +49,8 @@ def test_too_few_words_are_refused() -> None:
 
 
 def test_ngrams_do_not_cross_captions() -> None:
-    assert distinct_share([["a", "b"], ["a", "b"], ["c"]], 2) == 0.5
-    assert distinct_share([["a"]], 2) == 0.0
+    assert distinct_fraction([["a", "b"], ["a", "b"], ["c"]], 2) == 0.5
+    assert distinct_fraction([["a"]], 2) == 0.0
 
 
 def share(*captions: str) -> float:
