@@ -116,7 +116,6 @@ class EngineWithWorkers(LocalEngine):
 def test_the_workers_of_a_fit_are_part_of_its_cost(pool: Pool, clip: str) -> None:
     engine = EngineWithWorkers("cpu", 1)
     seconds = fit_filter(pool, NegClipLoss(clip, None, 5, 1, 0.01), engine)
-    assert seconds.processor is not None
     assert 10 < seconds.processor < 20  # not those that extracted the features
 
 
@@ -138,7 +137,6 @@ def test_a_fit_that_goes_on_counts_what_came_before(pool: Pool, clip: str) -> No
     with pytest.raises(KeyboardInterrupt):
         fit_filter(pool, scorer, engine)
     seconds = fit_filter(pool, scorer, engine)
-    assert seconds.processor is not None
     assert 10 < seconds.processor < 20
     assert fit_filter(pool, scorer, engine) == seconds
 
