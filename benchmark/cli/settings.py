@@ -133,6 +133,7 @@ TASKS: dict[str, Any] = {
         "publish": list[str],
         "picture": str | None,
         "columns": list[str] | str | None,
+        "full": bool,
     },
     "reshard": {"output": Path},
     "score": {"shards": str | None},

@@ -45,6 +45,14 @@ class Protocol:
         return _hash(self.facts)
 
     @property
+    def title(self) -> str:
+        """The name, with the fingerprint in place of overrides."""
+        if not self.overridden:
+            return self.name
+        short = self.name.removesuffix("".join(f", {override}" for override in self.overridden))
+        return f"{short} [{self.fingerprint}]"
+
+    @property
     def is_quick_try(self) -> bool:
         """Whether only the first images of each set were evaluated: then the run is comparable to nothing."""
         return QUICK_TRY in self.facts

@@ -49,7 +49,7 @@ class Entry:
 class Leaderboard:
     """The runs of one protocol, which can be compared, as entries.
 
-    The title is the protocol's name, with its fingerprint if several have that name. A line of `notes` says how the
+    The title is the protocol's, with its fingerprint if several have that title. A line of `notes` says how the
     protocol differs from the first leaderboard's; there is none if only in size.
     """
 
@@ -57,6 +57,12 @@ class Leaderboard:
     protocol: Protocol
     entries: list[Entry]
     notes: list[str]
+
+    @property
+    def protocol_note(self) -> str:
+        """The protocol's whole name, its fingerprint, and the number of runs."""
+        runs = sum(len(entry.runs) for entry in self.entries)
+        return f"Protocol: {self.protocol.name} ({self.protocol.fingerprint}), {runs} runs."
 
 
 @dataclass(frozen=True)
@@ -103,11 +109,13 @@ class Measure:
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
     """Return a leaderboard per protocol; protocols that differ only in size are neighbours, smallest first."""
     protocols = [runs for of_setting in by_setting(results) for runs in _by_protocol(of_setting)]
-    names = Counter(runs[0].protocol.name for runs in protocols)
+    names = Counter(runs[0].protocol.title for runs in protocols)
     boards = []
     for runs in protocols:
         protocol, first = runs[0].protocol, protocols[0][0].protocol
-        title = protocol.name if names[protocol.name] == 1 else f"{protocol.name} [{protocol.fingerprint}]"
+        title = protocol.title
+        if names[title] > 1:
+            title += f" [{protocol.fingerprint}]"
         notes = []
         if protocol.setting != first.setting:
             notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]

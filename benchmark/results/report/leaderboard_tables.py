@@ -52,7 +52,7 @@ def _tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
     tables += [_cost_table(f"{board.title}: cost", entries)]
     tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
     tables = [table for table in tables if table.rows]
-    tables[0].notes[:0] = board.notes
+    tables[0].notes[:0] = [board.protocol_note, *board.notes]
     return tables
 
 
