@@ -323,6 +323,8 @@ def _validation(job: Job) -> Found:
 
 
 def _metrics(job: Job) -> Found:
+    if job.task == "run" and not any(hasattr(model, "caption") for model in job.models.values()):
+        return  # nothing is captioned
     used_by: dict[Requirement, list[str]] = defaultdict(list)
     for metric in job.metrics:
         for requirement in metric.requirements():

@@ -1,11 +1,11 @@
 """Tables of single runs, and of evaluations without a run."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmark.results.report.columns import FEW, few_columns, heading, metric_cell, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
-from benchmark.results.report.leaderboard import REFERENCE
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, headlines
 from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
@@ -13,25 +13,61 @@ from downstream.metrics.metric import Metric
 INTERVAL_NOTE = (
     "± is half of a run's 95% bootstrap interval over evaluation images; it says nothing of other seeds."
 )
+ORACLE = "oracle"  # reads the planted noise labels of the demo
 Line = tuple[str, str, str, list[Metric]]  # label, model, evaluation set, the metrics of one or several runs
 
 
-def run_table(result: Result, others: Iterable[Result], logged: frozenset[str] = frozenset()) -> Table:
+def run_table(
+    result: Result,
+    others: Sequence[Result],
+    committed: Sequence[Result] = (),
+    logged: frozenset[str] = frozenset(),
+) -> Table:
     """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
 
-    Results of the same protocol among `others`, in the same folder, are compared. The notes name metrics that are
-    missing, but not for the reasons `logged` before the run began.
+    Notes compare its headline metrics with random selection and the oracle under the same protocol: results among
+    `others`, in the same folder, or else among the `committed` ones. The notes name metrics that are missing, but not
+    for the reasons `logged` before the run began.
     """
-    comparable = [o for o in others if o.protocol.fingerprint == result.protocol.fingerprint]
-    references = [o for o in comparable if o.filter == REFERENCE and o.run_id != result.run_id]
+    references = _references(result, others, committed)
+    own = [(result.filter, *pair, result.metrics(*pair)) for pair in _evaluated(result)]
     lines = []
-    for model, name in _evaluated(result):
-        lines.append((result.filter, model, name, result.metrics(model, name)))
-        lines.append((REFERENCE, model, name, [m for run in references for m in run.metrics(model, name)]))
-    table = _headline_table("filter", result, [line for line in lines if line[3]], lines[::2])
+    for line in own:
+        lines.append(line)
+        for label, runs in references.items():
+            metrics = [m for run in runs for m in run.metrics(*line[1:3])]
+            if metrics and label.startswith(REFERENCE):
+                lines.append((label, *line[1:3], metrics))
+    table = _headline_table("filter", result, lines, own)
     table.notes[:0] = [f"{result.filter} {note}" for note in loss_note(result)]
+    for measure in headlines([Entry(result.filter, result.size, [result])]):
+        texts = [
+            f"{label} {_mean(measure, runs)}" for label, runs in references.items() if measure.metrics(runs)
+        ]
+        if texts:
+            table.notes.append(
+                f"{measure.label} {_mean(measure, [result])} on {measure.evaluation}: {', '.join(texts)}."
+            )
     table.notes.extend(_missing(result, logged))
     return table
+
+
+def _references(
+    result: Result, others: Sequence[Result], committed: Sequence[Result]
+) -> dict[str, list[Result]]:
+    """Return the runs of random selection, then of the oracle, under the result's protocol, by their label."""
+    found: dict[str, list[Result]] = {}
+    fingerprint = result.protocol.fingerprint
+    for name in (REFERENCE, ORACLE):
+        for label, runs in ((name, others), (f"{name} (reference)", committed)):
+            same = [run for run in runs if (run.filter, run.protocol.fingerprint) == (name, fingerprint)]
+            if same and name not in {result.filter, *found}:
+                found[label] = same
+    return found
+
+
+def _mean(measure: Measure, runs: Sequence[Result]) -> str:
+    return measure.text(statistics.fmean(measure.values(Entry("", runs[0].size, list(runs)))))
 
 
 def joint_tables(results: Sequence[tuple[str, Result]]) -> list[Table]:
@@ -55,9 +91,11 @@ def _headline_table(label: str, first: Result, lines: Sequence[Line], own: Seque
     """Return the lines as a table, with the columns and the note on intervals that the `own` lines need."""
     columns = few_columns(of_line for *_, of_line in own)
     rows = [[*plain(*names), *(_cell(of_line, name) for name in columns)] for *names, of_line in lines]
-    notes = [INTERVAL_NOTE] if any(metric.interval for *_, of_line in own for metric in of_line) else []
+    protocol = first.protocol
+    notes = [f"Protocol: {protocol.name} ({protocol.fingerprint})."] if protocol.overridden else []
+    notes += [INTERVAL_NOTE] if any(metric.interval for *_, of_line in own for metric in of_line) else []
     headers = [FEW.get(name) or heading(metric) for name, metric in columns.items()]
-    return Table(first.protocol.name, [label, "model", "evaluation set", *headers], rows, notes)
+    return Table(protocol.title, [label, "model", "evaluation set", *headers], rows, notes)
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
@@ -74,12 +112,11 @@ def _cell(metrics: Sequence[Metric], name: str) -> Cell:
 
 
 def _missing(result: Result, logged: frozenset[str]) -> list[str]:
-    """Return a line per reason for which metrics are missing, and one for all reasons in `logged`."""
+    """Return a line per reason for which metrics are missing, but for the reasons in `logged`."""
     names: dict[str, dict[str, None]] = {}
     for metric in (metric for pair in _evaluated(result) for metric in result.metrics(*pair)):
-        if metric.reason is not None:
-            reason = "see the reasons before the run" if metric.reason in logged else metric.reason
-            names.setdefault(reason, {})[metric.name] = None
+        if metric.reason is not None and metric.reason not in logged:
+            names.setdefault(metric.reason, {})[metric.name] = None
     return [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]
 
 
