@@ -39,7 +39,7 @@ class Evaluation(Provenance):
         identity: kind, settings and revision of weights of the evaluated model.
     """
 
-    SCHEMA: ClassVar[Schema] = Schema("evaluation", 1, "evaluations", "python -m benchmark task=evaluate ...")
+    SCHEMA: ClassVar[Schema] = Schema("evaluation", 2, "evaluations", "python -m benchmark task=evaluate ...")
 
     run_id: str
     label: str
@@ -101,7 +101,7 @@ class Result(Provenance):
             count for each, and the peaks may have been at different times.
     """
 
-    SCHEMA: ClassVar[Schema] = Schema("run", 5, "", "python -m benchmark filter=... size=...")
+    SCHEMA: ClassVar[Schema] = Schema("run", 6, "", "python -m benchmark filter=... size=...")
 
     run_id: str
     protocol: Protocol

@@ -38,12 +38,16 @@ class Metric:
 
     Args:
         name: as it appears in results.
-        value: in the library's own unit; None if the metric could not be computed.
+        value: in `unit`; None if the metric could not be computed.
         reason: why it could not be computed; None if it has a value.
         count: number of images or queries behind it.
         version: library and version, revision of the weights.
         curve: numbers by position in the caption whose mean is `value`; empty for metrics without them.
         interval: bounds of the 95% bootstrap interval over images; None for metrics without one.
+        unit: ``fraction``, which tables show times 100, as papers print CIDEr too; ``score``, shown with three
+            decimals; or the name of what it counts, such as ``words``. Empty for a plain number.
+        higher_is_better: whether a higher value is better.
+        detail: whether tables leave it out unless ``task.columns`` names it.
     """
 
     name: str
@@ -53,6 +57,9 @@ class Metric:
     version: str
     curve: tuple[float, ...] = ()
     interval: tuple[float, float] | None = None
+    unit: str = ""
+    higher_is_better: bool = True
+    detail: bool = False
 
     @property
     def failed(self) -> bool:

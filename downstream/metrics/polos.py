@@ -52,6 +52,7 @@ class Polos(CaptionMetric):
     """
 
     names = ("Polos",)
+    unit = "score"
     checkpoint: str | None
     encoder: str = "princeton-nlp/sup-simcse-roberta-base"
 

@@ -51,6 +51,7 @@ class Spice(CaptionMetric):
         best_reference: also compute SPICE-1, S-1 of AVA-Captions: SPICE against the best-matching reference.
     """
 
+    unit = "fraction"
     library = "pycocoevalcap"
     reads_tokens = True
 

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
+from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.leaderboard import Entry, Measure, by_setting, group, headlines
 from benchmark.results.report.published_figures import ICC, paper_figure
@@ -109,7 +109,7 @@ def _claim_rows(finding: Finding, compared: Compared) -> list[list[Cell]]:
         agrees = "no" + sure
     named = [name if size == MIDDLE else f"{name} {thousands(size)}" for name, size in finding.sides]
     paper = ", ".join(f"{n} {figure:.1f}" for n, figure in zip(named, finding.paper_figures(), strict=True))
-    ours = ", ".join(estimate_text(comparison.estimates[index]) for index in (better, worse))
+    ours = ", ".join(compared.estimate(index) for index in (better, worse))
     metric = f"{finding.measure.label}, COCO"
     return [plain(finding.claim, metric, paper, ours, agrees, f"Table {finding.source}")]
 

@@ -4,8 +4,10 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from benchmark.results.protocol import Protocol, flat_facts
+from benchmark.results.report.columns import heading, unit_of
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 
@@ -23,12 +25,8 @@ FAMILIES = (
     UPPER_BOUND,
 )
 REFERENCE = "random"  # the filter that the others have to beat
-# Downstream model, metric, its name: the metrics that the papers compare filters by, all of them fractions.
-HEADLINES = (
-    ("captioner", "CIDEr", "CIDEr"),
-    ("dual_encoder", "text_to_image_R@1", "text-to-image R@1 (%)"),
-    ("dual_encoder", "zero_shot", "zero-shot (%)"),
-)
+# The metrics that the papers compare filters by, with their names.
+HEADLINES = {"CIDEr": "CIDEr", "text_to_image_R@1": "text-to-image R@1 (%)", "zero_shot": "zero-shot (%)"}
 SETTINGS = ("filter", "selector", "captions")  # which distinguish runs of one filter and one protocol
 Settings = dict[str, str]
 
@@ -69,6 +67,14 @@ class Measure:
     evaluation: str
     metric: str
     label: str = field(default="", compare=False)
+    unit: str = field(default="fraction", compare=False)
+    higher_is_better: bool = field(default=True, compare=False)
+
+    @classmethod
+    def of(cls, model: str, evaluation: str, metric: Metric, label: str = "") -> Self:
+        """Return the measure of which `metric` is one value."""
+        label = label or heading(metric)
+        return cls(model, evaluation, metric.name, label, metric.unit, metric.higher_is_better)
 
     @property
     def title(self) -> str:
@@ -81,8 +87,17 @@ class Measure:
         return [m for of_run in found for m in of_run if m.name == self.metric and m.value is not None]
 
     def values(self, entry: Entry) -> list[float]:
-        """Return the metric, times 100, of each run of an entry that has it."""
-        return [100 * m.value for m in self.metrics(entry.runs) if m.value is not None]
+        """Return the metric, as tables show it, of each run of an entry that has it."""
+        factor = unit_of(self.unit).factor
+        return [factor * m.value for m in self.metrics(entry.runs) if m.value is not None]
+
+    def signed(self, value: float) -> float:
+        """Return a value, times -1 if lower is better: the higher the better."""
+        return value if self.higher_is_better else -value
+
+    def text(self, value: float) -> str:
+        """Return one of `values`, or their mean, as text."""
+        return unit_of(self.unit).text(value)
 
 
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
@@ -180,13 +195,27 @@ def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
 
 
 def headlines(entries: Sequence[Entry]) -> list[Measure]:
-    """Return the metrics of `HEADLINES` that some entry has, on COCO if possible."""
-    available = []
-    for model, metric, label in HEADLINES:
-        sets = {evaluation for of_model, evaluation in evaluations(entries) if of_model == model}
-        for evaluation in sorted(sets, key=lambda s: (s != "coco", s)):
-            measure = Measure(model, evaluation, metric, label)
-            if any(measure.values(entry) for entry in entries):
-                available.append(measure)
-                break
-    return available
+    """Return each model's metrics of `HEADLINES`, on COCO if possible.
+
+    Of a model that has none of them, return its first metric on each evaluation set.
+    """
+    runs = [run for entry in entries for run in entry.runs]
+    held: dict[str, dict[str, dict[str, Metric]]] = defaultdict(dict)  # model, evaluation set, name
+    for model, evaluation in evaluations(entries):
+        metrics = [m for run in runs for m in run.metrics(model, evaluation)]
+        shown = {m.name: m for m in metrics if m.value is not None and not m.detail}
+        if shown:
+            held[model][evaluation] = shown
+    measures = []
+    for name, label in HEADLINES.items():
+        for model, sets in held.items():
+            if having := [evaluation for evaluation, shown in sets.items() if name in shown]:
+                evaluation = min(having, key=lambda s: (s != "coco", s))
+                measures.append(Measure.of(model, evaluation, sets[evaluation][name], label))
+    others = held.keys() - {measure.model for measure in measures}
+    return measures + [
+        Measure.of(model, evaluation, next(iter(shown.values())))
+        for model, sets in held.items()
+        if model in others
+        for evaluation, shown in sets.items()
+    ]

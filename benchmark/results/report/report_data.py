@@ -14,7 +14,7 @@ from downstream.metrics.metric import Metric
 
 HEADER = (
     "run_id", "protocol", "fingerprint", "published", "filter", "label", "family", "size", "k", "pool", "seed",
-    "model", "evaluation", "metric", "value", "low", "high", "count", "version", "reason",
+    "model", "evaluation", "metric", "value", "low", "high", "unit", "higher_is_better", "count", "version", "reason",
 )  # fmt: skip
 FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of one
 Cell = str | float | None
@@ -79,7 +79,16 @@ def result_rows(boards: Iterable[Leaderboard]) -> Iterator[tuple[Cell, ...]]:
             for evaluation, metrics in trained.evaluations.items():
                 for m in metrics:
                     bounds = m.interval or (None, None)
-                    measured = (m.name, m.value, *bounds, m.count, m.version, m.reason)
+                    measured = (
+                        m.name,
+                        m.value,
+                        *bounds,
+                        m.unit,
+                        m.higher_is_better,
+                        m.count,
+                        m.version,
+                        m.reason,
+                    )
                     yield (run.run_id, *protocol, *facts, model, evaluation, *measured)
 
 

@@ -3,21 +3,13 @@
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchmark.results.report.columns import COLUMNS, metric_cell, ties_notes
+from benchmark.results.report.columns import FEW, few_columns, heading, metric_cell, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
 from benchmark.results.report.leaderboard import REFERENCE
 from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
-HEADLINE_COLUMNS = {
-    "CIDEr": "CIDEr",
-    "METEOR": "METEOR",
-    "BERTScore": "BERTScore",
-    "text_to_image_R@1": "T2I R@1",
-    "image_to_text_R@1": "I2T R@1",
-    "zero_shot": "zero-shot",
-}
 INTERVAL_NOTE = (
     "± is half of a run's 95% bootstrap interval over evaluation images; it says nothing of other seeds."
 )
@@ -59,14 +51,13 @@ def _evaluated(result: Result) -> list[tuple[str, str]]:
     return [(model, name) for model, trained in result.downstream.items() for name in trained.evaluations]
 
 
-def _headline_table(heading: str, first: Result, lines: Sequence[Line], own: Sequence[Line]) -> Table:
+def _headline_table(label: str, first: Result, lines: Sequence[Line], own: Sequence[Line]) -> Table:
     """Return the lines as a table, with the columns and the note on intervals that the `own` lines need."""
-    metrics = [metric for *_, of_line in own for metric in of_line]
-    present = {metric.name for metric in metrics}
-    columns = {name: short for name, short in HEADLINE_COLUMNS.items() if name in present}
-    rows = [[*plain(*names), *(_cell(of_line, column) for column in columns)] for *names, of_line in lines]
-    notes = [INTERVAL_NOTE] if any(metric.interval for metric in metrics) else []
-    return Table(first.protocol.name, [heading, "model", "evaluation set", *columns.values()], rows, notes)
+    columns = few_columns(of_line for *_, of_line in own)
+    rows = [[*plain(*names), *(_cell(of_line, name) for name in columns)] for *names, of_line in lines]
+    notes = [INTERVAL_NOTE] if any(metric.interval for *_, of_line in own for metric in of_line) else []
+    headers = [FEW.get(name) or heading(metric) for name, metric in columns.items()]
+    return Table(first.protocol.name, [label, "model", "evaluation set", *headers], rows, notes)
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
@@ -75,11 +66,11 @@ def _cell(metrics: Sequence[Metric], name: str) -> Cell:
     if not named:
         return Cell("")
     values = [metric.value for metric in named if metric.value is not None]
-    cell = metric_cell(name, [statistics.fmean(values)] if values else [])
+    cell = metric_cell(named[0], [statistics.fmean(values)] if values else [])
     if len(named) > 1 or named[0].interval is None:
         return cell
     low, high = named[0].interval
-    return Cell(f"{cell.text} ±{metric_cell(name, [(high - low) / 2]).text}")
+    return Cell(f"{cell.text} ±{metric_cell(named[0], [(high - low) / 2]).text}")
 
 
 def _missing(result: Result, logged: frozenset[str]) -> list[str]:
@@ -103,27 +94,24 @@ def evaluation_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     by_set: dict[str, list[Evaluation]] = {}
     for (name, _), evaluation in sorted(latest.items(), key=lambda item: item[0]):
         by_set.setdefault(name, []).append(evaluation)
-    tables = [
+    return [
         _evaluation_table(f"evaluated on {name}{ending}", name, columns, of_set)
         for name, of_set in by_set.items()
-        for ending, columns in COLUMNS.items()
+        for ending, columns in table_columns(m for e in of_set for m in e.evaluations[name]).items()
+        if any(m.value is not None for e in of_set for m in e.evaluations[name] if m.name in columns)
     ]
-    return [table for table in tables if table.rows]
 
 
 def _evaluation_table(
-    title: str, name: str, abbreviations: Mapping[str, str], rows: Sequence[Evaluation]
+    title: str, name: str, columns: Mapping[str, Metric], evaluations: Sequence[Evaluation]
 ) -> Table:
-    """Return the table of one evaluation set; without rows if no model has one of the columns."""
-    values = {e.label: {m.name: m for m in e.evaluations[name] if m.value is not None} for e in rows}
-    columns = [column for column in abbreviations if any(column in by_name for by_name in values.values())]
-    body = []
-    for label, by_name in values.items():
-        if by_name.keys() & abbreviations.keys():
-            numbers = {n: [m.value] for n, m in by_name.items() if m.value is not None}
-            count = max(metric.count for metric in by_name.values())
-            cells = [metric_cell(column, numbers.get(column, [])) for column in columns]
-            body.append([*plain(label, f"{count:,}"), *cells])
-    header = ["model", "images or queries", *(abbreviations[column] for column in columns)]
-    notes = ties_notes(metric for by_name in values.values() for metric in by_name.values()) if body else []
-    return Table(title, header, body, notes)
+    """Return the table of one evaluation set."""
+    rows = []
+    for evaluation in evaluations:
+        values = {m.name: [m.value] for m in evaluation.evaluations[name] if m.value is not None}
+        if values.keys() & columns.keys():
+            count = max(m.count for m in evaluation.evaluations[name] if m.value is not None)
+            cells = [metric_cell(metric, values.get(metric.name, [])) for metric in columns.values()]
+            rows.append([*plain(evaluation.label, f"{count:,}"), *cells])
+    header = ["model", "images or queries", *map(heading, columns.values())]
+    return Table(title, header, rows, ties_notes(m for e in evaluations for m in e.evaluations[name]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from benchmark.core.errors import UserError
-from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
+from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import clean_percentage, scoring_costs
 from benchmark.results.report.leaderboard import Entry, Measure, headlines, leaderboards
@@ -87,7 +87,7 @@ def _runs(entries: Sequence[Entry]) -> int:
 
 def _mean(measure: Measure, entry: Entry) -> float:
     values = measure.values(entry)
-    return statistics.fmean(values) if values else float("-inf")
+    return measure.signed(statistics.fmean(values)) if values else float("-inf")
 
 
 def _number(value: float | None, form: str) -> Cell:
@@ -97,5 +97,4 @@ def _number(value: float | None, form: str) -> Cell:
 def _cell(compared: Compared, entry: Entry) -> Cell:
     if entry not in compared.entries:
         return Cell(MISSING)
-    estimate = compared.comparison.estimates[compared.entries.index(entry)]
-    return Cell(estimate_text(estimate), bold=entry is compared.best())
+    return Cell(compared.estimate(compared.entries.index(entry)), bold=entry is compared.best())

@@ -130,7 +130,7 @@ def test_metric_chooses_columns(run: Run, tmp_path: Path) -> None:
     [
         (
             ["task.columns=METOR"],
-            "task.columns=METOR is no column of these results; did you mean 'METEOR'? known: C, CIDEr,",
+            "task.columns=METOR is not in these results; did you mean 'METEOR'? known: C, CIDEr,",
         ),
         (
             ["metrics=cider"],

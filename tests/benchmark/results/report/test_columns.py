@@ -32,8 +32,8 @@ def test_an_unknown_name_lists_what_the_results_hold() -> None:
     with pytest.raises(UserError) as error:
         choose_metrics(["CIDEr", "cidre"], [MADE], [])
     assert str(error.value) == (
-        "task.columns=cidre is no column of these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
-        " text_to_image_R@1, zero-shot, zero_shot"
+        "task.columns=cidre is not in these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
+        " text_to_image_R@1, text_to_image_tied, zero-shot, zero_shot"
     )
 
 
