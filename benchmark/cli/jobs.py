@@ -166,11 +166,7 @@ def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
     built: dict[str, Any] = {}
     for job in jobs:
         try:
-            HydraConfig.instance().set_config(job.composed)  # for interpolations such as ${hydra:runtime.cwd}
-            settings = job.composed.copy()
-            with open_dict(settings):
-                del settings["hydra"]
-            made = make_job(settings, job.composed.hydra, built)
+            made = job_of(job, built)
             made.check()
             checked.append(made)
         except USER_ERRORS as error:
@@ -185,6 +181,15 @@ def _refuse(mistakes: Mapping[str, str], jobs: int) -> None:
         raise WrongJobsError(list(mistakes.values())[:1])
     if mistakes:
         raise WrongJobsError([name_job(name, mistake) for name, mistake in mistakes.items()])
+
+
+def job_of(job: SweepJob, built: dict[str, Any] | None = None) -> Job:
+    """Return the job of a composed configuration; see `make_job`."""
+    HydraConfig.instance().set_config(job.composed)  # for interpolations such as ${hydra:runtime.cwd}
+    settings = job.composed.copy()
+    with open_dict(settings):
+        del settings["hydra"]
+    return make_job(settings, job.composed.hydra, built)
 
 
 def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -> Job:

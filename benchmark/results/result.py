@@ -122,6 +122,9 @@ class Result(Provenance):
     peak_rss_bytes: int = 0
     workers_peak_rss_bytes: int = 0
 
+    def __repr__(self) -> str:
+        return f"Result({self.run_id})"
+
     def metrics(self, model: str, evaluation: str) -> list[Metric]:
         """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""
         trained = self.downstream.get(model)
