@@ -143,7 +143,7 @@ def write_result(job: Job, result: Result) -> Finished:
         for of_results in (folder, REFERENCE_RESULTS)
     ]
     table = run_table(result, others, committed, job.told or frozenset())
-    table.notes.extend(_next_steps(job))
+    table.notes.extend(next_steps(job))
     print_tables([table], stderr=True)
     print_result(str(path))
     if folder != job.results_dir:
@@ -151,7 +151,7 @@ def write_result(job: Job, result: Result) -> Finished:
     return Finished(path, failure=failure_text(result.failed_metrics, path))
 
 
-def _next_steps(job: Job) -> list[str]:
+def next_steps(job: Job) -> list[str]:
     """Return what the demo is, and the commands that one would type next; nothing in a sweep or on another pool."""
     if job.sweep or job.choices["pool"] != "demo":
         return []
