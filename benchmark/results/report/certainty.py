@@ -11,7 +11,7 @@ import numpy.typing as npt
 from benchmark.results.report.columns import unit_of
 from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
 from benchmark.results.report.significance import Comparison, Interval, compare
-from benchmark.results.report.table import MISSING, Table, plain
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 from benchmark.results.results_folders import damage_as_one_line
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
@@ -171,6 +171,17 @@ class Compared:
         estimate = self.comparison.estimates[index]
         spread = f" ({self.interval(estimate.interval)})" if estimate.interval else ""
         return f"{self.measure.text(estimate.mean)}{spread}{'*' * (estimate.over_seeds is None)}"
+
+    def cell(self, entry: Entry, *, brackets: bool = False) -> Cell:
+        """Return an entry's mean with half of its interval over seeds, or as `estimate`; bold for `best`."""
+        if entry not in self.entries:
+            return Cell(MISSING)
+        index = self.entries.index(entry)
+        estimate = self.comparison.estimates[index]
+        text = self.measure.text(estimate.mean)
+        if estimate.over_seeds:
+            text += f" ± {self.measure.text((estimate.over_seeds[1] - estimate.over_seeds[0]) / 2)}"
+        return Cell(self.estimate(index) if brackets else text, entry is self.best())
 
     def interval(self, interval: Interval | None) -> str:
         """Return an interval as text."""

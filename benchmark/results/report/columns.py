@@ -1,12 +1,10 @@
 """The columns of tables: the metrics that results hold, how their numbers are shown, and a choice of them."""
 
-import statistics
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.results.report.significance import t_interval
-from benchmark.results.report.table import MISSING, Cell
+from benchmark.results.report.table import MISSING
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
@@ -82,11 +80,9 @@ def table_columns(metrics: Iterable[Metric]) -> dict[str, dict[str, Metric]]:
     Details are in no table.
     """
     given = {metric.name: metric for metric in metrics if not metric.detail}
-    columns = {
-        ending: {name: given[name] for name in known if name in given} for ending, known in COLUMNS.items()
-    }
-    columns[""] |= {name: metric for name, metric in given.items() if name not in SHORT}
-    return {ending: of_table for ending, of_table in columns.items() if of_table}
+    unknown = {name: metric for name, metric in given.items() if name not in SHORT}
+    columns = {ending: {n: given[n] for n in known if n in given} for ending, known in COLUMNS.items()}
+    return {e: of_table for e, known in columns.items() if (of_table := known | ({} if e else unknown))}
 
 
 def few_columns(sets: Iterable[Iterable[Metric]]) -> dict[str, Metric]:
@@ -96,9 +92,9 @@ def few_columns(sets: Iterable[Iterable[Metric]]) -> dict[str, Metric]:
     """
     given: dict[str, Metric] = {}
     for metrics in sets:
-        shown = {metric.name: metric for metric in metrics if not metric.detail}
-        chosen = {name: m for name, m in shown.items() if name in FEW or name not in SHORT}
-        given |= chosen or dict([item for item in shown.items() if item[1].value is not None][:1])
+        usual = [metric for metric in metrics if not metric.detail]
+        chosen = [metric for metric in usual if metric.name in FEW or metric.name not in SHORT]
+        given |= {m.name: m for m in chosen or [m for m in usual if m.value is not None][:1]}
     return {name: given[name] for name in FEW if name in given} | given
 
 
@@ -155,15 +151,10 @@ def ties_notes(metrics: Iterable[Metric]) -> list[str]:
     ]
 
 
-def metric_cell(metric: Metric, values: Sequence[float], *, bold: bool = False) -> Cell:
-    """Return the mean of a metric's runs as tables show it, with half of its t-interval over seeds."""
-    if not values:
-        return Cell(MISSING)
+def shown(metric: Metric, value: float | None) -> str:
+    """Return a value of a metric as tables show it."""
     unit = unit_of(metric.unit)
-    text = unit.text(statistics.fmean(values) * unit.factor)
-    if interval := t_interval(values):
-        text += f" ± {unit.text((interval[1] - interval[0]) / 2 * unit.factor)}"
-    return Cell(text, bold)
+    return MISSING if value is None else unit.text(unit.factor * value)
 
 
 def thousands(size: int) -> str:

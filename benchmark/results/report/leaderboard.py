@@ -202,28 +202,26 @@ def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
+def metrics_of(entries: Iterable[Entry], model: str, evaluation: str) -> list[Metric]:
+    """Return the metrics of a model on an evaluation set, of all runs."""
+    return [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
+
+
 def headlines(entries: Sequence[Entry]) -> list[Measure]:
     """Return each model's metrics of `HEADLINES`, on COCO if possible.
 
     Of a model that has none of them, return its first metric on each evaluation set.
     """
-    runs = [run for entry in entries for run in entry.runs]
-    held: dict[str, dict[str, dict[str, Metric]]] = defaultdict(dict)  # model, evaluation set, name
-    for model, evaluation in evaluations(entries):
-        metrics = [m for run in runs for m in run.metrics(model, evaluation)]
-        shown = {m.name: m for m in metrics if m.value is not None and not m.detail}
-        if shown:
-            held[model][evaluation] = shown
-    measures = []
-    for name, label in HEADLINES.items():
-        for model, sets in held.items():
-            if having := [evaluation for evaluation, shown in sets.items() if name in shown]:
-                evaluation = min(having, key=lambda s: (s != "coco", s))
-                measures.append(Measure.of(model, evaluation, sets[evaluation][name], label))
-    others = held.keys() - {measure.model for measure in measures}
-    return measures + [
-        Measure.of(model, evaluation, next(iter(shown.values())))
-        for model, sets in held.items()
-        if model in others
-        for evaluation, shown in sets.items()
-    ]
+    first: dict[tuple[str, str], Measure] = {}  # by model and evaluation set
+    named: dict[tuple[str, str], Measure] = {}  # by metric and model
+    for model, evaluation in sorted(evaluations(entries), key=lambda pair: (pair[1] != "coco", pair[1])):
+        for metric in metrics_of(entries, model, evaluation):
+            if metric.value is not None and not metric.detail:
+                label = HEADLINES.get(metric.name, "")
+                measure = Measure.of(model, evaluation, metric, label)
+                first.setdefault((model, evaluation), measure)
+                if label:
+                    named.setdefault((metric.name, model), measure)
+    models = {model for _, model in named}
+    others = [first[pair] for pair in evaluations(entries) if pair in first and pair[0] not in models]
+    return sorted(named.values(), key=lambda measure: [*HEADLINES].index(measure.metric)) + others

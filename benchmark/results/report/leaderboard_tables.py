@@ -1,6 +1,5 @@
 """Leaderboards as tables, like Tables 1 and 2 of the ICC paper."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
@@ -8,7 +7,6 @@ from benchmark.results.report.columns import (
     CLASSIFICATION_COLUMNS,
     RETRIEVAL_COLUMNS,
     heading,
-    metric_cell,
     table_columns,
     ties_notes,
 )
@@ -20,6 +18,7 @@ from benchmark.results.report.leaderboard import (
     evaluations,
     headlines,
     leaderboards,
+    metrics_of,
 )
 from benchmark.results.report.published_figures import paper_rows
 from benchmark.results.report.table import MISSING, Table, plain
@@ -45,8 +44,7 @@ def _tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
         for measure in headlines(entries)
     ]
     for model, evaluation in evaluations(entries):
-        metrics = [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
-        for ending, columns in table_columns(metrics).items():
+        for ending, columns in table_columns(metrics_of(entries, model, evaluation)).items():
             title = f"{board.title}: {model} on {evaluation}{ending}"
             tables.append(_metric_table(title, columns, model, evaluation, board, folders))
     tables += [_cost_table(f"{board.title}: cost", entries)]
@@ -65,31 +63,22 @@ def _metric_table(
     folders: RunFolders,
 ) -> Table:
     """Return the table of one model on one evaluation set; without rows if no entry has a value."""
-    entries = board.entries
-    metrics = [(entry, m) for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
-    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))  # by entry and metric
-    for entry, metric in metrics:
-        if metric.name in columns and metric.value is not None:
-            values[entry.label][metric.name].append(metric.value)
-    best = {
-        name: compare_entries(Measure.of(model, evaluation, metric), entries, folders).best()
-        for name, metric in columns.items()
-    }
-    rows = []
-    for entry in entries:
-        if by_name := values.get(entry.label):
-            cells = [
-                metric_cell(m, by_name.get(name, []), bold=entry is best[name]) for name, m in columns.items()
-            ]
-            rows.append([*plain(entry.label), *cells])
-    reasons = {m.name: m.reason for _, m in metrics if m.name in columns and m.reason is not None}
+    entries, metrics = board.entries, metrics_of(board.entries, model, evaluation)
+    measures = [Measure.of(model, evaluation, metric) for metric in columns.values()]
+    compared = [compare_entries(measure, entries, folders) for measure in measures]
+    rows = [
+        [*plain(entry.label), *(of_metric.cell(entry) for of_metric in compared)]
+        for entry in entries
+        if any(entry in of_metric.entries for of_metric in compared)
+    ]
+    reasons = {m.name: m.reason for m in metrics if m.name in columns and m.reason is not None}
     notes = [f"{heading(columns[name])} is missing: {reason}" for name, reason in reasons.items()]
     if rows:
         of_papers, sources = paper_rows(entries, model, evaluation, columns)
         rows, notes = rows + of_papers, notes + sources
     if not columns.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
-        notes += ties_notes(metric for _, metric in metrics)
-    return Table(title, ["filter", *map(heading, columns.values())], rows, notes)
+        notes += ties_notes(metrics)
+    return Table(title, ["filter", *(measure.label for measure in measures)], rows, notes)
 
 
 def _cost_table(title: str, entries: Sequence[Entry]) -> Table:

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
-from benchmark.results.report.columns import FEW, few_columns, heading, metric_cell, table_columns, ties_notes
+from benchmark.results.report.columns import FEW, few_columns, heading, shown, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
 from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, headlines
 from benchmark.results.report.table import Cell, Table, plain
@@ -101,14 +101,11 @@ def _headline_table(label: str, first: Result, lines: Sequence[Line], own: Seque
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
     """Return the metric's mean over runs, of a single run with its interval; nothing without such a metric."""
     named = [metric for metric in metrics if metric.name == name]
-    if not named:
-        return Cell("")
     values = [metric.value for metric in named if metric.value is not None]
-    cell = metric_cell(named[0], [statistics.fmean(values)] if values else [])
-    if len(named) > 1 or named[0].interval is None:
-        return cell
-    low, high = named[0].interval
-    return Cell(f"{cell.text} ±{metric_cell(named[0], [(high - low) / 2]).text}")
+    text = shown(named[0], statistics.fmean(values) if values else None) if named else ""
+    if len(named) == 1 and (interval := named[0].interval):
+        text += f" ±{shown(named[0], (interval[1] - interval[0]) / 2)}"
+    return Cell(text)
 
 
 def _missing(result: Result, logged: frozenset[str]) -> list[str]:
@@ -145,10 +142,10 @@ def _evaluation_table(
     """Return the table of one evaluation set."""
     rows = []
     for evaluation in evaluations:
-        values = {m.name: [m.value] for m in evaluation.evaluations[name] if m.value is not None}
+        values = {m.name: m for m in evaluation.evaluations[name] if m.value is not None}
         if values.keys() & columns.keys():
-            count = max(m.count for m in evaluation.evaluations[name] if m.value is not None)
-            cells = [metric_cell(metric, values.get(metric.name, [])) for metric in columns.values()]
-            rows.append([*plain(evaluation.label, f"{count:,}"), *cells])
+            count = max(metric.count for metric in values.values())
+            cells = [shown(m, values[m.name].value if m.name in values else None) for m in columns.values()]
+            rows.append(plain(evaluation.label, f"{count:,}", *cells))
     header = ["model", "images or queries", *map(heading, columns.values())]
     return Table(title, header, rows, ties_notes(m for e in evaluations for m in e.evaluations[name]))

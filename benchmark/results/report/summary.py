@@ -1,15 +1,14 @@
 """The leaderboard as one table and one picture, for the first screen of a README."""
 
 import re
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from benchmark.core.errors import UserError
-from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.results.report.certainty import RunFolders, compare_entries
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import clean_percentage, scoring_costs
-from benchmark.results.report.leaderboard import Entry, Leaderboard, Measure, headlines, leaderboards
+from benchmark.results.report.leaderboard import Leaderboard, headlines, leaderboards
 from benchmark.results.report.picture import draw_picture
 from benchmark.results.report.table import MISSING, Cell, Table, table_lines
 from benchmark.results.result import Result
@@ -31,14 +30,12 @@ def summary_board(results: Sequence[Result]) -> Leaderboard:
 
 def summary_table(board: Leaderboard, folders: RunFolders) -> Table:
     """Return a row per filter, the best first: headline metrics, percentage of clean pairs, cost."""
-    measures = headlines(board.entries)
-    entries = (
-        sorted(board.entries, key=lambda entry: -_mean(measures[0], entry)) if measures else board.entries
-    )
-    compared = [compare_entries(measure, entries, folders) for measure in measures]
+    compared = [compare_entries(measure, board.entries, folders) for measure in headlines(board.entries)]
+    ranked = [compared[0].entries[index] for index in compared[0].ranking] if compared else []
+    entries = ranked + [entry for entry in board.entries if entry not in ranked]
     costs, clean = scoring_costs(entries), [clean_percentage(entry) for entry in entries]
     columns = {
-        f"{of.measure.label}, {of.measure.evaluation}": [_cell(of, entry) for entry in entries]
+        f"{of.measure.label}, {of.measure.evaluation}": [of.cell(e, brackets=True) for e in entries]
         for of in compared
     }
     if any(percentage is not None for percentage in clean):
@@ -82,16 +79,5 @@ def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
     return text
 
 
-def _mean(measure: Measure, entry: Entry) -> float:
-    values = measure.values(entry)
-    return measure.signed(statistics.fmean(values)) if values else float("-inf")
-
-
 def _number(value: float | None, form: str) -> Cell:
     return Cell(MISSING if value is None else form.format(value))
-
-
-def _cell(compared: Compared, entry: Entry) -> Cell:
-    if entry not in compared.entries:
-        return Cell(MISSING)
-    return Cell(compared.estimate(compared.entries.index(entry)), bold=entry is compared.best())

@@ -8,8 +8,8 @@ from benchmark.results.report.columns import (
     choose_metrics,
     few_columns,
     heading,
-    metric_cell,
     only_metrics,
+    shown,
     table_columns,
 )
 from benchmark.results.result import Evaluation
@@ -92,4 +92,4 @@ def test_short_tables_have_headlines_and_unknown_metrics() -> None:
 )
 def test_units_and_directions_show(unit: str, higher: bool, value: float, header: str, text: str) -> None:
     made = metric("Mine", value, unit=unit, higher_is_better=higher)
-    assert (heading(made), metric_cell(made, [value]).text) == (header, text)
+    assert (heading(made), shown(made, value)) == (header, text)
