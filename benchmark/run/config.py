@@ -41,15 +41,18 @@ def installed_filters() -> EntryPoints:
 
 
 def register_resolvers() -> None:
-    """Register ``${budget:N}``, ``${demo_model:NAME}`` and ``${demo_evalset:NAME}``."""
-    OmegaConf.register_new_resolver("budget", _budget, replace=True)
+    """Register ``${at_scale:N}``, ``${demo_model:NAME}`` and ``${demo_evalset:NAME}``."""
+    OmegaConf.register_new_resolver("at_scale", _at_scale, replace=True)
     OmegaConf.register_new_resolver("demo_model", demo_model, replace=True)
     OmegaConf.register_new_resolver("demo_evalset", _demo_evalset, replace=True)
 
 
-def _budget(samples: int, *, _root_: DictConfig) -> int:
-    """Return the samples seen, given for the paper's pool of 8M pairs, divided by the scale of this pool."""
-    return int(samples) // int(_root_.pool.scale)
+def _at_scale(number: int, *, _root_: DictConfig) -> int:
+    """Return a number that is given for the paper's pool of 8M pairs, divided by the scale of this pool."""
+    scale = int(_root_.pool.scale)
+    if int(number) < scale:
+        raise UserError(f"budget={number} must be an integer of at least {scale}, the scale of the pool")
+    return int(number) // scale
 
 
 def demo_model(name: str) -> str:
@@ -85,6 +88,12 @@ def size_name(cfg: DictConfig) -> str:
     """Return `size.samples` as it is written for the paper's pool: ``200k``, or ``12345``."""
     samples = int(cfg.size.samples)
     return f"{samples // 1000}k" if samples % 1000 == 0 else str(samples)
+
+
+def budget_text(samples: int) -> str:
+    """Return the setting of a budget as users type it: ``budget=2m``, ``budget=500k``."""
+    unit, sign = next(((u, s) for u, s in ((10**6, "m"), (1000, "k")) if samples % u == 0), (1, ""))
+    return f"budget={samples // unit}{sign}"
 
 
 def build(node: DictConfig) -> Any:
@@ -161,7 +170,8 @@ def explain(error: Exception) -> str:
             raise error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return _unknown_config(str(error.missing_cfg_file), error.options or ())
-    text = str(error).strip().split("\n")[0]
+    # OmegaConf names the class of an error in a resolver.
+    text = re.sub(r"^\w+ raised while resolving interpolation: ", "", str(error).strip().split("\n")[0])
     variable = re.search(r"Environment variable '(\w+)' not found", text)
     if variable:
         return f"set {variable[1]} to the folder or URL of this data, or choose another pool or evalset"

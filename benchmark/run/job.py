@@ -26,6 +26,7 @@ from benchmark.results.protocol import LIMIT
 from benchmark.results.trackers import NoTracker, Tracker
 from benchmark.run.config import (
     USER_ERRORS,
+    budget_text,
     build,
     evaluation_nodes,
     explain,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from filters.base import Filter
 
 log = logging.getLogger(__name__)
+MAX_EPOCHS = 100  # of a budget that the command does not name
 LOGGED = {State.FIRST_USE: "on first use", State.WITHOUT: "missing"}
 Found = Iterator[Requirement]
 
@@ -231,6 +233,22 @@ class Job:
             )
             raise UserError(f"size asks for {asked}, but {found}; choose a smaller size")
 
+    def check_budget(self) -> None:
+        """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs, unless the command says so."""
+        given = {override.lstrip("+").partition("=")[0] for override in self.overrides}
+        backbone = self.task == "weak_backbone"
+        nodes = {"weak_backbone": self.cfg.weak_backbone} if backbone else self.cfg.downstream
+        for name, node in nodes.items():
+            setting = f"{name if backbone else f'downstream.{name}'}.training.samples_seen"
+            samples = int(node.training.samples_seen)
+            if samples > MAX_EPOCHS * self.k and not given & {"budget", setting}:
+                typed = budget_text(samples * int(self.cfg.pool.scale))
+                raise UserError(
+                    f"{typed} would train {name} for {samples / self.k:,.0f} epochs of {self.k:,} pairs; add"
+                    f" {budget_text(10 * int(self.cfg.size.samples))} for 10 epochs, as in the ICC paper, or type"
+                    f" {typed} to train that long"
+                )
+
     @cached_property
     def listed_pool(self) -> Pool | None:
         """The pool; None if it is missing, or not drawn yet, which its own requirement says."""
@@ -340,6 +358,7 @@ def _writable(setting: str, job: Job) -> Found:
 PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "pool": _pool,
     "size": partial(_built, Job.check_size),
+    "budget": partial(_built, Job.check_budget),
     "shards": partial(_built, _check_shards),
     "filter": partial(_readers, lambda job: [job.filter]),
     "selector": partial(_readers, lambda job: job.selector.readers()),
@@ -356,7 +375,7 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
 }
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
 SELECT = SCORE | {"size", "selector"}
-TRAIN = SELECT | {"captions", "downstream", "tracker"}
+TRAIN = SELECT | {"budget", "captions", "downstream", "tracker"}
 # The parts of a command that each task needs; other tasks check for themselves.
 NEEDS = {
     "concreteness": frozenset({"filter"}),
@@ -365,7 +384,7 @@ NEEDS = {
     "reshard": SELECT | {"task.output"},
     "export": SELECT | {"task.output"},
     "augment": SELECT,
-    "weak_backbone": SELECT | {"tracker"},
+    "weak_backbone": SELECT | {"budget", "tracker"},
     "train": TRAIN | {"validation"},
     "run": TRAIN | {"evalset", "metrics", "results_dir"},
     "evaluate": frozenset({"evalset", "metrics", "results_dir", "cache"}),

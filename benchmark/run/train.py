@@ -19,12 +19,14 @@ from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_folder
 from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
+from benchmark.run.config import recorded
 from benchmark.run.identity import make_run_id, run_facts
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_samples
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
+from benchmark.run.timings import OF_REFERENCE, Timings
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
@@ -64,9 +66,25 @@ def train(job: Job) -> None:
         opened = subset, selected.selection.sha256
     subset, sha256 = broadcast_from_main(opened, job.device)
     job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256)))
-    for model in job.models.values():
-        trained = train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
-        print_result(str(trained.folder))
+    for name in job.models:
+        print_result(str(train_for(job, name, subset, sha256).folder))
+
+
+def train_for(job: Job, name: str, subset: Subset, sha256: str) -> Trained:
+    """Train the job's model `name` on the subset, or load it."""
+    seconds, source = Timings(job.results_dir, job.device.type).training(
+        name, recorded(job.cfg.downstream[name])
+    )
+    where = "on the machine of the reference results" if source == OF_REFERENCE else "here"
+    time = "time unknown" if seconds is None else f"about {duration(seconds)} {where}"
+    sets = job.evaluation_sets
+    return train_model(job.models[name], subset, sha256, job.device, job.tracker, sets, time)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people say them: ``14 h``, ``3 min``, ``40 s``."""
+    unit, name = next(((u, n) for u, n in ((3600, "h"), (60, "min")) if seconds >= 2 * u), (1, "s"))
+    return f"{seconds / unit:,.0f} {name}"
 
 
 def train_model(
@@ -76,6 +94,7 @@ def train_model(
     device: torch.device,
     tracker: Tracker,
     sets: Sequence[EvaluationSet | ClassificationSet],
+    time: str = "time unknown",
 ) -> Trained:
     """Train one downstream model, or load it if the same training has been finished before.
 
@@ -86,12 +105,15 @@ def train_model(
         device: the device of the training.
         tracker: logs the losses.
         sets: evaluation sets; the model is validated on a part of one if its training says so.
+        time: how long the training will take, for the log.
     """
     model.validate = make_validation(model, sets)
     fingerprint = training_fingerprint(model, subset.identity(sha256), device.type, subset.captions.sha256)
     folder = training_folder(model, fingerprint)
     with one_launch(folder, device):
         reused = finished(folder, fingerprint) is not None
+        if not reused:
+            log_length(model, subset, time)
         report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)
     if reused:
@@ -99,6 +121,15 @@ def train_model(
             tracker.log({f"{model.name}/loss": loss}, step=seen)
     other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
     return Trained(model, folder, report, dict(subset.missing), other_captions)
+
+
+def log_length(model: Trainable, subset: Subset, time: str = "time unknown") -> None:
+    """Log how long a training will be, in samples, epochs and time."""
+    samples, pairs = model.training.samples_seen, len(subset.epochs[0])
+    epochs = f"{samples / pairs:,.1f}".removesuffix(".0")
+    log.info(
+        "%s: %s samples, %s epochs of %s pairs, %s", model.name, f"{samples:,}", epochs, f"{pairs:,}", time
+    )
 
 
 def training_folder(model: Trainable, fingerprint: str) -> Path:

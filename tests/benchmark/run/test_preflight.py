@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def chain(folder: Path, *overrides: str) -> list[str]:
     """The command of a whole run on a small pool with the demo's models and without evaluation sets."""
     sets = [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
-    pool = ["pool=img2dataset", f"pool.url={folder / 'pool'}", "models=demo", "size.samples=5"]
+    pool = ["pool=img2dataset", f"pool.url={folder / 'pool'}", "models=demo", "size.samples=5", "budget=50"]
     return [*pool, *sets, f"results_dir={folder / 'results'}", *(o.format(folder=folder) for o in overrides)]
 
 
@@ -154,6 +154,17 @@ def rows_of(done: Done) -> dict[str, str]:
 def test_a_size_of_the_papers_pool_is_named_with_that_of_the_demo(run: Run) -> None:
     asked = "size asks for 90,000,000 pairs of the paper's pool, which is 900,000 here (scale 1:100)"
     assert_refused(run("filter=random", "size=90m"), asked)
+
+
+@pytest.mark.parametrize("plan", ["plan=false", "plan=true"])
+def test_more_than_100_epochs_must_be_typed(run: Run, plan: str) -> None:
+    refused = "budget=2m would train captioner for 200 epochs of 100 pairs; add budget=100k for 10 epochs"
+    assert_refused(run("filter=random", "size=10k", plan), refused)
+    assert run("filter=random", "size=20k", "plan=true").returncode == 0, "100 epochs"
+    assert run("filter=random", "size=10k", "budget=2m", "plan=true").returncode == 0
+    models = [f"downstream.{name}.training.samples_seen=20000" for name in ("captioner", "dual_encoder")]
+    assert run("filter=random", "size=10k", *models, "plan=true").returncode == 0
+    assert_refused(run("filter=random", "size=10k", *models[:1], plan), "budget=2m would train dual_encoder")
 
 
 def test_doctor_draws_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
