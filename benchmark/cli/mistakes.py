@@ -13,10 +13,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.cli.overrides import GROUPS
-from benchmark.core.errors import UserError
 from benchmark.core.paths import remote_paths
 from benchmark.core.sanitize import redact, visible
-from benchmark.run.config import CONF, explain
+from benchmark.run.config import CONF, WAYS_ON, explain
 
 # Among settings with equal names, the settings of these groups come first.
 FIRST = ("downstream", "filter", "task", "pool", "evalset", "selector")
@@ -32,18 +31,11 @@ ANSWERS = {
 ALL = "`python -m benchmark --cfg job` shows all settings"
 
 
-class WrongJobsError(UserError):
-    """Jobs of a sweep cannot run; `lines` says which, and why."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("; ".join(lines))
-        self.lines = list(lines)
-
-
 def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
     """Write a line per mistake to stderr, without credentials and control characters, and exit."""
     for line in lines:
-        sys.stderr.write(f"error: {visible(redact(remote_paths(' '.join(line.split()))))}\n")
+        prefix = "" if line.startswith(WAYS_ON) else "error: "
+        sys.stderr.write(f"{prefix}{visible(redact(remote_paths(' '.join(line.split()))))}\n")
     sys.exit(exit_code)
 
 

@@ -80,7 +80,7 @@ def run_sweeps(
         with_hydra: the decorator that runs a function of the configuration for every combination in `sys.argv`.
 
     Raises:
-        WrongJobsError: a job cannot run; then none does.
+        MistakesError: a job cannot run; then none does.
     """
     checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):

@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from benchmark.core.cached_files import PROJECT
-from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.errors import MistakesError, UserError, did_you_mean
 from benchmark.core.paths import remote_paths
 from benchmark.core.requirements import OnFirstUseError
 from benchmark.core.sanitize import map_texts, redact
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
+WAYS_ON = "ways on: "  # begins a line after mistakes that is not one
+NEEDS_DEMO = "evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images"
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
 
@@ -64,7 +66,7 @@ def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
     from benchmark.demo.settings import DemoConfig, demo_root
 
     if "demo" not in _root_.pool:
-        raise UserError("evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images")
+        raise UserError(NEEDS_DEMO)
     # Resolved for every file of every set: `instantiate` takes twenty times as long.
     settings = {key: value for key, value in resolved(_root_.pool.demo).items() if key != "_target_"}
     return str(demo_root(DemoConfig(**settings)) / "evalsets" / name)
@@ -157,6 +159,11 @@ def recorded(cfg: Any) -> Any:
     return map_texts(plain, lambda text: redact(remote_paths(text)))
 
 
+def explain_all(error: Exception) -> list[str]:
+    """Return a line for each mistake of the user that is behind an error, see `explain`."""
+    return error.lines if isinstance(error, MistakesError) else [explain(error)]
+
+
 def explain(error: Exception) -> str:
     """Return a one-line message for an error that the user caused, with a suggestion for a misspelt name.
 
@@ -177,7 +184,10 @@ def explain(error: Exception) -> str:
         return f"set {variable[1]} to the folder or URL of this data, or choose another pool or evalset"
     reference = re.match(r"Interpolation key '([^']+)' not found", text)
     if reference:
-        return f"{getattr(error, 'full_key', '')} refers to a setting that there is not: ${{{reference[1]}}}"
+        absent = (
+            f"{getattr(error, 'full_key', '')} refers to a setting that there is not: ${{{reference[1]}}}"
+        )
+        return NEEDS_DEMO if reference[1].startswith("pool.demo.") else absent
     if isinstance(error, MissingMandatoryValue):
         return f"{error.full_key} is not given; add {error.full_key}=VALUE to the command"
     return text

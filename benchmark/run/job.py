@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core.devices import check_computed, device_type, resolve_device
 from benchmark.core.disk import disk_space, require_writable
-from benchmark.core.errors import UserError, disk_errors_as_one_line
+from benchmark.core.errors import MistakesError, UserError, disk_errors_as_one_line
 from benchmark.core.launch import is_main_process, lost_processes_as_one_line
 from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
@@ -26,6 +26,7 @@ from benchmark.results.protocol import LIMIT
 from benchmark.results.trackers import NoTracker, Tracker
 from benchmark.run.config import (
     USER_ERRORS,
+    WAYS_ON,
     budget_text,
     build,
     evaluation_nodes,
@@ -178,7 +179,7 @@ class Job:
         everything = [requirement for of_part in found.values() for requirement in of_part]
         missing = dict.fromkeys(r.detail for r in everything if r.state is State.MISSING)
         if missing:
-            raise UserError("; and ".join(missing))
+            raise MistakesError([*_joined(missing), *self._ways_on(found)])
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
                 for detail in dict.fromkeys(r.detail for r in of_part if r.state is state):
@@ -186,6 +187,17 @@ class Job:
                     subject = "" if names == part.partition("=")[0] else f"{names}: "
                     _log_once(f"{part}: {heading}: {subject}{detail}")
         self.told = frozenset(r.detail for r in everything if r.state is State.WITHOUT)
+
+    def _ways_on(self, found: Mapping[str, Sequence[Requirement]]) -> Iterator[str]:
+        """Yield the line on other ways if weights or evaluation sets are missing."""
+        missing = [(part, r.name) for part, of in found.items() for r in of if r.state is State.MISSING]
+        ways = []
+        if any(part == "evalset=paper" for part, _ in missing):
+            ways.append("evalset=hub downloads COCO and Flickr30k (about 1 GB)")
+        if self.choices.get("models") == "paper" and any("checkpoint" in name for _, name in missing):
+            ways.append("models=demo is a dry run with toy models, whose result compares with no real one")
+        if ways:
+            yield WAYS_ON + "; ".join(ways)
 
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
@@ -212,6 +224,8 @@ class Job:
                 with writable_folder(str(self.cfg.results_dir), depth) as folder:
                     OmegaConf.update(self.cfg, "results_dir", str(folder))
                     return task(self)
+        except UserError:
+            raise
         except USER_ERRORS as error:
             raise UserError(explain(error)) from error
         finally:  # models hold weights, which the other jobs of a sweep need not keep
@@ -262,6 +276,10 @@ class Job:
             raise UserError(
                 "pool.columns names columns of your own pool; add pool=img2dataset pool.url=FOLDER"
             )
+        if OmegaConf.is_missing(self.cfg.pool, "url"):
+            raise UserError(
+                "pool.url is not given; add pool.url=FOLDER, or a URL, that img2dataset or DataComp's download wrote"
+            )
         pool: Pool = self._build_once(self.cfg.pool)
         return pool
 
@@ -271,6 +289,15 @@ class Job:
         if settings not in self.built:
             self.built[settings] = build(node)
         return self.built[settings]
+
+
+def _joined(details: Iterable[str]) -> list[str]:
+    """Return lines such as ``checkpoint a: it is missing`` and ``checkpoint b: it is missing`` as one."""
+    subjects: dict[str, list[str]] = defaultdict(list)
+    for detail in details:
+        subject, colon, rest = detail.partition(": ")
+        subjects[rest if colon else detail] += [subject] * bool(colon)
+    return [": ".join([*([", ".join(named)] if named else []), rest]) for rest, named in subjects.items()]
 
 
 def _is_of_the_demo(node: DictConfig) -> bool:
@@ -315,6 +342,8 @@ def _readers(find: Callable[[Job], Iterable[Filter]], job: Job) -> Found:
 
 
 def _models(job: Job) -> Found:
+    if job.choices.get("models") == "demo" and "demo" not in job.cfg.pool:
+        _log_once("models=demo: a dry run with toy models, whose result compares with no run of real ones")
     device = device_type(job.cfg.device)
     for model in job.models.values():
         check_computed(model.training.precision_on(device), device)
@@ -325,7 +354,7 @@ def _models(job: Job) -> Found:
 
 def _evaluation_sets(job: Job) -> Found:
     for name, node in evaluation_nodes(job.cfg).items():
-        if _is_of_the_demo(node) and job.listed_pool is None:
+        if _is_of_the_demo(node) and "demo" in job.cfg.pool and job.listed_pool is None:
             yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
         else:
             yield from _or_error(name, partial(_images, job, name, node))

@@ -132,6 +132,7 @@ NOT_COMPOSED = [
     ("--config-name foo", "there is no config 'foo'; leave --config-name out"),
     ("--cfg job filter=random,clip", "--cfg shows the settings of one run; give filter one value"),
     ("'captions.files=[a'", "captions.files=[a cannot be read; put quotes around special characters"),
+    ("filter=random,icc filter.checkpoint=x", "filter=random: there is no setting 'filter.checkpoint'"),
     ("filter=random,clpi", "filter=clpi is unknown; did you mean 'clip'?"),
 ]
 TRAINING = "downstream.captioner.training"
