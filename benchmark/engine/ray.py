@@ -39,6 +39,9 @@ class RayEngine:
         cpus: CPUs per actor.
         gpus: GPUs per actor; 0 runs on the CPU.
         memory_gib: GiB of memory that Ray sets aside per actor; 0 sets none aside.
+
+    Raises:
+        UserError: nothing answers at `address`.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class RayEngine:
         self.gpus = gpus
         self.memory_gib = memory_gib
         self._silent = Lock()
+        self._require_answer()  # before anything is drawn or scored
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
         """Yield the return value of each piece as soon as it is done.

@@ -24,7 +24,7 @@ from benchmark.results.protocol import LIMIT
 from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
 from benchmark.run.config import USER_ERRORS, filter_settings, recorded
-from benchmark.run.identity import earlier_result
+from benchmark.run.identity import earlier_result, make_run_id
 from benchmark.run.job import Job
 from benchmark.run.select import Selected, subset_path
 from benchmark.run.timings import OF_REFERENCE, Timings, settings_text
@@ -51,6 +51,7 @@ class Plan:
     disk: int = 0
     sources: dict[str, None] = field(default_factory=dict)  # whose seconds they are
     unknown: dict[str, None] = field(default_factory=dict)  # such as "the size of scoring with icc"
+    again: list[Path] = field(default_factory=list)  # results that are there, and will be made again
     requirements: dict[Requirement, None] = field(default_factory=dict)  # what will be fetched or drawn
     done: set[str] = field(default_factory=set)  # keys of the stages that the jobs so far make
 
@@ -72,10 +73,12 @@ class Plan:
             f"Time: about {time}{f', as in {source}' if source else ''}.",
             f"Disk: about {self.disk / 1e6:,.0f} MB in the cache.",
             *([f"No earlier run tells {', '.join(self.unknown)}."] if self.unknown else []),
+            *(f"{path} is there; a single run is made again, and replaces it." for path in self.again),
             *(f"First use: {requirement.name}: {requirement.detail}" for requirement in self.requirements),
             "Nothing was run. Leave out plan=true to run it.",
         ]
-        return Table(f"Plan of {len(self.rows)} jobs", HEADER, [plain(*row) for row in self.rows], notes)
+        title = f"Plan of {len(self.rows)} job{'s' * (len(self.rows) > 1)}"
+        return Table(title, HEADER, [plain(*row) for row in self.rows], notes)
 
 
 class _JobPlan:
@@ -108,6 +111,9 @@ class _JobPlan:
         selection = "" if task == "score" else self._begin(self.subset, done=self.selected)
         trainings = self._trainings() if task in ("train", "run") else ""
         evaluations = self._evaluations() if task == "run" else ""
+        if self.selected and task == "run" and not self.job.sweep and not self.job.captions:
+            result = self.job.results_dir / f"{make_run_id(self.job, None)}.json"
+            self.plan.again += [result] * result.is_file()
         time = timedelta(seconds=round(self.seconds))
         return [scores, selection, trainings, evaluations, f"{time}" if self.complete else f"over {time}"]
 
