@@ -1,6 +1,7 @@
 """``python -m benchmark [task=run] filter=clip size=200k pool=demo downstream=both``."""
 
 import sys
+import traceback
 from pathlib import Path
 
 import hydra
@@ -9,9 +10,9 @@ from omegaconf import DictConfig
 
 from benchmark.cli.help_text import answer
 from benchmark.cli.jobs import compose_jobs, make_job, planned_sweeps, print_plan
-from benchmark.cli.mistakes import end_with_mistakes, explain_command
+from benchmark.cli.mistakes import end_with_mistakes, explain_command, own_bug
 from benchmark.cli.overrides import normalised
-from benchmark.cli.own_filters import name_own_filters
+from benchmark.cli.own_parts import name_own_parts
 from benchmark.cli.process import raise_if_stopped, set_environment, stop_on_signals
 from benchmark.core.errors import MistakesError
 from benchmark.core.progress import configure_logging
@@ -48,7 +49,7 @@ def main() -> None:
             if text := answer(sys.argv[1:]):
                 sys.stdout.write(f"{text}\n")
                 return
-            sys.argv[1:] = name_own_filters(normalised(sys.argv[1:]))
+            sys.argv[1:] = name_own_parts(normalised(sys.argv[1:]))
             if sweeps := planned_sweeps(sys.argv[1:]):
                 jobs = compose_jobs(sweeps)
                 from benchmark.cli.sweep_runs import (
@@ -63,6 +64,9 @@ def main() -> None:
             raise_if_stopped()
             if isinstance(error, OSError) and any(a.startswith("hydra.run.dir=") for a in sys.argv):
                 end_with_mistakes(f"hydra.run.dir={error.filename} cannot be made ({error.strerror})")
+            if own := own_bug(error):
+                traceback.print_exc()
+                end_with_mistakes(own, exit_code=1)
             if isinstance(error, USER_ERRORS):
                 end_with_mistakes(explain_command(error, sys.argv[1:]))
             raise

@@ -8,14 +8,15 @@ from typing import NoReturn
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException, OverrideParseException
+from hydra.errors import HydraException, InstantiationException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.cli.overrides import GROUPS
 from benchmark.core.paths import remote_paths
 from benchmark.core.sanitize import redact, visible
-from benchmark.run.config import CONF, WAYS_ON, explain
+from benchmark.core.source_code import own_place
+from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain
 
 # Among settings with equal names, the settings of these groups come first.
 FIRST = ("downstream", "filter", "task", "pool", "evalset", "selector")
@@ -37,6 +38,13 @@ def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
         prefix = "" if line.startswith(WAYS_ON) else "error: "
         sys.stderr.write(f"{prefix}{visible(redact(remote_paths(' '.join(line.split()))))}\n")
     sys.exit(exit_code)
+
+
+def own_bug(error: Exception) -> str | None:
+    """Return the line on an error of the user's own code, with its place; None for other errors."""
+    cause = error.__cause__ if isinstance(error, InstantiationException) and error.__cause__ else error
+    place = "" if isinstance(cause, USER_ERRORS) else own_place(error)
+    return f"{place}: {type(cause).__name__}: {cause}" if place else None
 
 
 def name_job(name: str, mistake: str) -> str:

@@ -34,14 +34,11 @@ class RayEngine:
     """Runs work in Ray actors, each of which sets it up once.
 
     Args:
-        address: the cluster's address; None starts one on this machine.
+        address: the cluster's address, which must answer; None starts one on this machine.
         workers: number of actors; by default as many as the nodes of the cluster hold.
         cpus: CPUs per actor.
         gpus: GPUs per actor; 0 runs on the CPU.
         memory_gib: GiB of memory that Ray sets aside per actor; 0 sets none aside.
-
-    Raises:
-        UserError: nothing answers at `address`.
     """
 
     def __init__(

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoints, entry_points
+from inspect import isfunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,20 @@ if TYPE_CHECKING:
 CONF = Path(__file__).resolve().parents[2] / "conf"
 WAYS_ON = "ways on: "  # begins a line after mistakes that is not one
 NEEDS_DEMO = "evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images"
+# The groups of which a part may be a user's own, with the base classes of such parts.
+BASES = {
+    "filter": ("filters.base.Filter",),
+    "selector": ("benchmark.selection.selection.Selector",),
+    "metrics": ("downstream.metrics.base.CaptionMetric",),
+    "downstream": ("downstream.models.base.Downstream",),
+    "evalset": (
+        "downstream.evaluation.evaluation_sets.EvaluationSet",
+        "downstream.evaluation.classification_sets.ClassificationSet",
+    ),
+    "task": (),
+}
+# Own parts that are functions.
+FUNCTIONS = {"evalset": "a function that returns an evaluation set", "task": "a function of the job"}
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
 
@@ -37,9 +52,50 @@ def shipped_names(group: str) -> list[str]:
     return [path.stem for path in (CONF / group).glob("*.yaml")]
 
 
-def installed_filters() -> EntryPoints:
-    """Return the filters that installed packages bring: the entry points of ``pairsift.filters``."""
-    return entry_points(group=f"{PROJECT}.filters")
+def installed_parts(group: str) -> EntryPoints:
+    """Return the parts that installed packages bring: the entry points of ``pairsift.filters``, for example."""
+    plural = group if group in ("downstream", "metrics") else f"{group}s"
+    return entry_points(group=f"{PROJECT}.{plural}")
+
+
+def base_classes(group: str) -> tuple[type, ...]:
+    """Return the classes of the parts of a group."""
+    return tuple(map(hydra.utils.get_class, BASES[group]))
+
+
+def is_kind(group: str, made: Any) -> bool:
+    """Return whether an object makes parts of a group: a class of theirs, or for some a function."""
+    is_class = isinstance(made, type)
+    return issubclass(made, base_classes(group)) if is_class else group in FUNCTIONS and isfunction(made)
+
+
+def require_kind(group: str, typed: str, made: Any) -> None:
+    """Raise `UserError` unless an object makes parts of a group; `typed` names it."""
+    if not is_kind(group, made):
+        must = FUNCTIONS.get(group) or f"a subclass of {BASES[group][0]}"
+        other = "another class" if isinstance(made, type) else f"a {type(made).__name__}"
+        raise UserError(f"{typed} is {other}; it must be {must} (docs/own_parts.md)")
+
+
+def check_target(setting: str, node: DictConfig) -> None:
+    """Raise `UserError` unless the target of a node, named `setting`, and of the filters in it are of their kind."""
+    if "_target_" not in node:
+        raise UserError(f"{setting} must have a class; add +{setting}._target_=MODULE.CLASS to the command")
+    made = hydra.utils.get_object(node._target_)
+    if not isfunction(made):  # what a function returns is known when it has been called
+        require_kind(setting.partition(".")[0], f"{setting}._target_={node._target_}", made)
+    for name, part in (node.get("filters") or {}).items():
+        check_target(f"{setting}.filters.{name}", part)
+
+
+def build_part(setting: str, node: DictConfig) -> Any:
+    """Return the part that a node, named `setting`, describes. Raises `UserError` for an object of another kind."""
+    check_target(setting, node)
+    part, group = build(node), setting.partition(".")[0]
+    if not isinstance(part, base_classes(group)):
+        kind = type(part).__name__
+        raise UserError(f"{setting}._target_={node._target_} must return a part for {group}, not a {kind}")
+    return part
 
 
 def register_resolvers() -> None:
@@ -110,7 +166,7 @@ def build(node: DictConfig) -> Any:
 
 def make_filter(cfg: DictConfig, choices: Mapping[str, str] | None = None) -> Filter:
     """Build the filter; it loads its models later, in `setup`. With `choices` it has the name of its config."""
-    scorer: Filter = build(filter_settings(cfg))
+    scorer: Filter = build_part("filter", filter_settings(cfg))
     scorer.take_names(choices or {})
     return scorer
 
@@ -183,13 +239,13 @@ def explain(error: Exception) -> str:
     if variable:
         return f"set {variable[1]} to the folder or URL of this data, or choose another pool or evalset"
     reference = re.match(r"Interpolation key '([^']+)' not found", text)
-    if reference:
-        absent = (
-            f"{getattr(error, 'full_key', '')} refers to a setting that there is not: ${{{reference[1]}}}"
-        )
-        return NEEDS_DEMO if reference[1].startswith("pool.demo.") else absent
+    if reference and reference[1].startswith("pool.demo."):
+        text = NEEDS_DEMO
+    elif reference:
+        return f"{getattr(error, 'full_key', '')} refers to a setting that there is not: ${{{reference[1]}}}"
     if isinstance(error, MissingMandatoryValue):
-        return f"{error.full_key} is not given; add {error.full_key}=VALUE to the command"
+        value = "FOLDER" if error.full_key == "pool.url" else "VALUE"
+        return f"{error.full_key} is not given; add {error.full_key}={value} to the command"
     return text
 
 
@@ -202,7 +258,7 @@ def _unknown_config(path: str, known: Iterable[str]) -> str:
     names = [*(known or shipped_names(group))]
     if group == "size":
         return f"size={name} must be a number of pairs, such as 250k, or one of {', '.join(sorted(names))}"
-    if group != "filter":
+    if group not in BASES:
         return f"{group}={name} is unknown; {did_you_mean(name, names)}"
-    hint = did_you_mean(name, [*names, *installed_filters().names])
-    return f"filter={name} is unknown; {hint}; of your own: filter=MODULE:CLASS"
+    hint = did_you_mean(name, [*names, *installed_parts(group).names])
+    return f"{group}={name} is unknown; {hint}; of your own: {group}=MODULE:NAME"

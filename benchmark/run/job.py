@@ -29,9 +29,11 @@ from benchmark.run.config import (
     WAYS_ON,
     budget_text,
     build,
+    build_part,
     evaluation_nodes,
     explain,
     make_filter,
+    require_kind,
     resolved,
     subset_size,
 )
@@ -116,7 +118,7 @@ class Job:
     @cached_property
     def selector(self) -> Selector:
         """The selector."""
-        selector: Selector = build(self.cfg.selector)
+        selector: Selector = build_part("selector", self.cfg.selector)
         return selector
 
     @cached_property
@@ -141,19 +143,17 @@ class Job:
 
     def evaluation_set(self, name: str) -> EvaluationSet | ClassificationSet:
         """Return one evaluation set, with all its images."""
-        node = evaluation_nodes(self.cfg)[name]
-        found: EvaluationSet | ClassificationSet = provide(partial(self._build_once, node))
-        return found
+        return provide(partial(self._find_evaluation_set, name))
 
     @cached_property
     def metrics(self) -> list[CaptionMetric]:
         """The metrics of captions."""
-        return [build(node) for node in self.cfg.metrics.values()]
+        return [build_part(f"metrics.{name}", node) for name, node in self.cfg.metrics.items()]
 
     @cached_property
     def models(self) -> dict[str, Downstream]:
         """The downstream models by name; they load their starting weights when they are trained."""
-        return {str(name): build(node) for name, node in self.cfg.downstream.items()}
+        return {str(n): build_part(f"downstream.{n}", node) for n, node in self.cfg.downstream.items()}
 
     @cached_property
     def device(self) -> torch.device:
@@ -175,11 +175,20 @@ class Job:
 
         Takes seconds: nothing is scored, drawn, fetched or trained.
         """
+        task = str(self.cfg.task._target_)
+        require_kind("task", f"task._target_={task}", hydra.utils.get_object(task))
         found = self.requirements(self.task)
         everything = [requirement for of_part in found.values() for requirement in of_part]
-        missing = dict.fromkeys(r.detail for r in everything if r.state is State.MISSING)
+        missing = {r.detail: part for part, of in found.items() for r in of if r.state is State.MISSING}
         if missing:
-            raise MistakesError([*_joined(missing), *self._ways_on(found)])
+            ways = {
+                "evalset=hub downloads COCO and Flickr30k (about 1 GB)": "evalset=paper" in missing.values(),
+                "models=demo is a dry run with toy models, whose result compares with no real one": (
+                    self.choices.get("models") == "paper" and any(d.startswith("checkpoint") for d in missing)
+                ),
+            }
+            line = "; ".join(way for way, helps in ways.items() if helps)
+            raise MistakesError([*_joined(missing), *([WAYS_ON + line] if line else [])])
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
                 for detail in dict.fromkeys(r.detail for r in of_part if r.state is state):
@@ -187,17 +196,6 @@ class Job:
                     subject = "" if names == part.partition("=")[0] else f"{names}: "
                     _log_once(f"{part}: {heading}: {subject}{detail}")
         self.told = frozenset(r.detail for r in everything if r.state is State.WITHOUT)
-
-    def _ways_on(self, found: Mapping[str, Sequence[Requirement]]) -> Iterator[str]:
-        """Yield the line on other ways if weights or evaluation sets are missing."""
-        missing = [(part, r.name) for part, of in found.items() for r in of if r.state is State.MISSING]
-        ways = []
-        if any(part == "evalset=paper" for part, _ in missing):
-            ways.append("evalset=hub downloads COCO and Flickr30k (about 1 GB)")
-        if self.choices.get("models") == "paper" and any("checkpoint" in name for _, name in missing):
-            ways.append("models=demo is a dry run with toy models, whose result compares with no real one")
-        if ways:
-            yield WAYS_ON + "; ".join(ways)
 
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
@@ -250,17 +248,15 @@ class Job:
     def check_budget(self) -> None:
         """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs, unless the command says so."""
         given = {override.lstrip("+").partition("=")[0] for override in self.overrides}
-        backbone = self.task == "weak_backbone"
-        nodes = {"weak_backbone": self.cfg.weak_backbone} if backbone else self.cfg.downstream
-        for name, node in nodes.items():
-            setting = f"{name if backbone else f'downstream.{name}'}.training.samples_seen"
+        for name, node in self.cfg.downstream.items():
             samples = int(node.training.samples_seen)
-            if samples > MAX_EPOCHS * self.k and not given & {"budget", setting}:
-                typed = budget_text(samples * int(self.cfg.pool.scale))
+            typed = given & {"budget", f"downstream.{name}.training.samples_seen"}
+            if samples > MAX_EPOCHS * self.k and not typed:
+                budget = budget_text(samples * int(self.cfg.pool.scale))
                 raise UserError(
-                    f"{typed} would train {name} for {samples / self.k:,.0f} epochs of {self.k:,} pairs; add"
+                    f"{budget} would train {name} for {samples / self.k:,.0f} epochs of {self.k:,} pairs; add"
                     f" {budget_text(10 * int(self.cfg.size.samples))} for 10 epochs, as in the ICC paper, or type"
-                    f" {typed} to train that long"
+                    f" {budget} to train that long"
                 )
 
     @cached_property
@@ -276,18 +272,20 @@ class Job:
             raise UserError(
                 "pool.columns names columns of your own pool; add pool=img2dataset pool.url=FOLDER"
             )
-        if OmegaConf.is_missing(self.cfg.pool, "url"):
-            raise UserError(
-                "pool.url is not given; add pool.url=FOLDER, or a URL, that img2dataset or DataComp's download wrote"
-            )
         pool: Pool = self._build_once(self.cfg.pool)
         return pool
 
-    def _build_once(self, node: DictConfig) -> Any:
+    def _find_evaluation_set(self, name: str) -> EvaluationSet | ClassificationSet:
+        found: EvaluationSet | ClassificationSet = self._build_once(
+            evaluation_nodes(self.cfg)[name], partial(build_part, f"evalset.{name}")
+        )
+        return found
+
+    def _build_once(self, node: DictConfig, construct: Callable[[DictConfig], Any] = build) -> Any:
         """Return what a node describes, built once for all jobs of the command."""
         settings = json.dumps(resolved(node), sort_keys=True)
         if settings not in self.built:
-            self.built[settings] = build(node)
+            self.built[settings] = construct(node)
         return self.built[settings]
 
 
@@ -296,8 +294,8 @@ def _joined(details: Iterable[str]) -> list[str]:
     subjects: dict[str, list[str]] = defaultdict(list)
     for detail in details:
         subject, colon, rest = detail.partition(": ")
-        subjects[rest if colon else detail] += [subject] * bool(colon)
-    return [": ".join([*([", ".join(named)] if named else []), rest]) for rest, named in subjects.items()]
+        subjects[colon + rest or detail].append(subject if colon else "")
+    return [", ".join(named) + rest for rest, named in subjects.items()]
 
 
 def _is_of_the_demo(node: DictConfig) -> bool:
@@ -357,11 +355,11 @@ def _evaluation_sets(job: Job) -> Found:
         if _is_of_the_demo(node) and "demo" in job.cfg.pool and job.listed_pool is None:
             yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
         else:
-            yield from _or_error(name, partial(_images, job, name, node))
+            yield from _or_error(name, partial(_images, job, name))
 
 
-def _images(job: Job, name: str, node: DictConfig) -> Found:
-    yield Requirement(name, State.PRESENT, f"{len(job._build_once(node)):,} images")
+def _images(job: Job, name: str) -> Found:
+    yield Requirement(name, State.PRESENT, f"{len(job._find_evaluation_set(name)):,} images")
 
 
 def _validation(job: Job) -> Found:
@@ -413,7 +411,7 @@ NEEDS = {
     "reshard": SELECT | {"task.output"},
     "export": SELECT | {"task.output"},
     "augment": SELECT,
-    "weak_backbone": SELECT | {"budget", "tracker"},
+    "weak_backbone": SELECT | {"tracker"},
     "train": TRAIN | {"validation"},
     "run": TRAIN | {"evalset", "metrics", "results_dir"},
     "evaluate": frozenset({"evalset", "metrics", "results_dir", "cache"}),

@@ -39,9 +39,7 @@ def profile(job: Job) -> None:
         print_result(str(path))
         return
     if not pool.tars:
-        raise UserError(
-            f"pool {pool.name} holds metadata only, no tars; add profile.images=false to profile its captions"
-        )
+        raise UserError(f"pool {pool.name} has no tars; add profile.images=false to profile its captions")
     require("clusters")
     drawn = pool if samples is None else PoolSample(pool, samples, job.seed)
     tables = []

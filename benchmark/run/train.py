@@ -17,6 +17,7 @@ from benchmark.core.distributed import (
 from benchmark.core.hashes import hash_json
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_folder
+from benchmark.core.source_code import own_code
 from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
 from benchmark.run.config import recorded
@@ -72,19 +73,14 @@ def train(job: Job) -> None:
 
 def train_for(job: Job, name: str, subset: Subset, sha256: str) -> Trained:
     """Train the job's model `name` on the subset, or load it."""
-    seconds, source = Timings(job.results_dir, job.device.type).training(
-        name, recorded(job.cfg.downstream[name])
-    )
-    where = "on the machine of the reference results" if source == OF_REFERENCE else "here"
-    time = "time unknown" if seconds is None else f"about {duration(seconds)} {where}"
+    settings = recorded(job.cfg.downstream[name])
+    seconds, source = Timings(job.results_dir, job.device.type).training(name, settings)
+    time = "time unknown"
+    if seconds is not None:
+        amount = f"{seconds / 3600:,.0f} h" if seconds > 7200 else f"{max(seconds / 60, 1):.0f} min"
+        time = f"about {amount} {f'for {OF_REFERENCE}' if source == OF_REFERENCE else 'here'}"
     sets = job.evaluation_sets
     return train_model(job.models[name], subset, sha256, job.device, job.tracker, sets, time)
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as people say them: ``14 h``, ``3 min``, ``40 s``."""
-    unit, name = next(((u, n) for u, n in ((3600, "h"), (60, "min")) if seconds >= 2 * u), (1, "s"))
-    return f"{seconds / unit:,.0f} {name}"
 
 
 def train_model(
@@ -113,7 +109,10 @@ def train_model(
     with one_launch(folder, device):
         reused = finished(folder, fingerprint) is not None
         if not reused:
-            log_length(model, subset, time)
+            samples, pairs = model.training.samples_seen, len(subset.epochs[0])
+            epochs = f"{samples / pairs:,.1f}".removesuffix(".0")
+            length = f"{samples:,} samples, {epochs} epochs of {pairs:,} pairs, {time}"
+            log.info("%s: %s", model.name, length)
         report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)
     if reused:
@@ -121,15 +120,6 @@ def train_model(
             tracker.log({f"{model.name}/loss": loss}, step=seen)
     other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
     return Trained(model, folder, report, dict(subset.missing), other_captions)
-
-
-def log_length(model: Trainable, subset: Subset, time: str = "time unknown") -> None:
-    """Log how long a training will be, in samples, epochs and time."""
-    samples, pairs = model.training.samples_seen, len(subset.epochs[0])
-    epochs = f"{samples / pairs:,.1f}".removesuffix(".0")
-    log.info(
-        "%s: %s samples, %s epochs of %s pairs, %s", model.name, f"{samples:,}", epochs, f"{pairs:,}", time
-    )
 
 
 def training_folder(model: Trainable, fingerprint: str) -> Path:
@@ -150,6 +140,8 @@ def training_fingerprint(
     """
     parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
     precision = model.training.precision_on(device)
+    if own := own_code(type(model)):
+        parts.append({"code": own})
     if precision != ("bf16" if device == "cuda" else "fp32"):
         parts.append({"precision": precision})
     return hash_json(parts, 16)

@@ -16,12 +16,11 @@ from benchmark.run.open_samples import open_subset
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
-from benchmark.run.train import log_length, training_fingerprint, training_folder
+from benchmark.run.train import training_fingerprint, training_folder
 from benchmark.run.weak_labels import label_config
 from benchmark.selection.selection import Selection
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels
 from downstream.models.weak_backbone import TopicLabels, check_architecture
-from downstream.training.train_report import finished
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +51,6 @@ def _train_backbone(job: Job, subset: Subset, sha256: str, labels: TopicLabels) 
     fingerprint = training_fingerprint(model, sha256, job.device.type)
     run_dir = training_folder(model, fingerprint)
     job.tracker.start(run_facts(job, f"weak_backbone-{make_run_id(job, None)}"))
-    if finished(run_dir, fingerprint) is None:
-        log_length(model, subset)
     with one_launch(run_dir, job.device):
         report = model.train(subset, run_dir, job.device, job.tracker, fingerprint)
     lowest, constant = labels.references()
