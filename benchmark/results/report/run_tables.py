@@ -3,9 +3,10 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
+from benchmark.results.protocol import Protocol
 from benchmark.results.report.columns import FEW, few_columns, heading, shown, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
-from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, headlines
+from benchmark.results.report.leaderboard import REFERENCE, Entry, headlines
 from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
@@ -30,24 +31,23 @@ def run_table(
     for the reasons `logged` before the run began.
     """
     references = _references(result, others, committed)
-    own = [(result.filter, *pair, result.metrics(*pair)) for pair in _evaluated(result)]
-    lines = []
-    for line in own:
-        lines.append(line)
-        for label, runs in references.items():
-            metrics = [m for run in runs for m in run.metrics(*line[1:3])]
-            if metrics and label.startswith(REFERENCE):
-                lines.append((label, *line[1:3], metrics))
-    table = _headline_table("filter", result, lines, own)
+    compared = [(result.filter, [result]), *(i for i in references.items() if i[0].startswith(REFERENCE))]
+    lines = [
+        (label, *pair, metrics)
+        for pair in _evaluated(result)
+        for label, runs in compared
+        if (metrics := [metric for run in runs for metric in run.metrics(*pair)])
+    ]
+    table = _headline_table("filter", result.protocol, lines)
     table.notes[:0] = [f"{result.filter} {note}" for note in loss_note(result)]
     for measure in headlines([Entry(result.filter, result.size, [result])]):
-        texts = [
-            f"{label} {_mean(measure, runs)}" for label, runs in references.items() if measure.metrics(runs)
+        own, *texts = [
+            f"{label} {measure.text(statistics.fmean(values))}"
+            for label, runs in {measure.label: [result], **references}.items()
+            if (values := measure.values(Entry(label, result.size, runs)))
         ]
         if texts:
-            table.notes.append(
-                f"{measure.label} {_mean(measure, [result])} on {measure.evaluation}: {', '.join(texts)}."
-            )
+            table.notes.append(f"{own} on {measure.evaluation}: {', '.join(texts)}.")
     table.notes.extend(_missing(result, logged))
     return table
 
@@ -66,10 +66,6 @@ def _references(
     return found
 
 
-def _mean(measure: Measure, runs: Sequence[Result]) -> str:
-    return measure.text(statistics.fmean(measure.values(Entry("", runs[0].size, list(runs)))))
-
-
 def joint_tables(results: Sequence[tuple[str, Result]]) -> list[Table]:
     """Return the headline metrics of runs by name: a table per protocol, a row per evaluation set and run."""
     by_protocol: dict[str, list[tuple[str, Result]]] = {}
@@ -79,7 +75,7 @@ def joint_tables(results: Sequence[tuple[str, Result]]) -> list[Table]:
     for runs in by_protocol.values():
         first = runs[0][1]
         lines = [(label, *pair, run.metrics(*pair)) for pair in _evaluated(first) for label, run in runs]
-        tables.append(_headline_table("run", first, lines, lines))
+        tables.append(_headline_table("run", first.protocol, lines))
     return tables
 
 
@@ -87,13 +83,11 @@ def _evaluated(result: Result) -> list[tuple[str, str]]:
     return [(model, name) for model, trained in result.downstream.items() for name in trained.evaluations]
 
 
-def _headline_table(label: str, first: Result, lines: Sequence[Line], own: Sequence[Line]) -> Table:
-    """Return the lines as a table, with the columns and the note on intervals that the `own` lines need."""
-    columns = few_columns(of_line for *_, of_line in own)
-    rows = [[*plain(*names), *(_cell(of_line, name) for name in columns)] for *names, of_line in lines]
-    protocol = first.protocol
+def _headline_table(label: str, protocol: Protocol, lines: Sequence[Line]) -> Table:
+    columns = few_columns(metrics for *_, metrics in lines)
+    rows = [[*plain(*names), *(_cell(metrics, name) for name in columns)] for *names, metrics in lines]
     notes = [f"Protocol: {protocol.name} ({protocol.fingerprint})."] if protocol.overridden else []
-    notes += [INTERVAL_NOTE] if any(metric.interval for *_, of_line in own for metric in of_line) else []
+    notes += [INTERVAL_NOTE] if any(metric.interval for *_, metrics in lines for metric in metrics) else []
     headers = [FEW.get(name) or heading(metric) for name, metric in columns.items()]
     return Table(protocol.title, [label, "model", "evaluation set", *headers], rows, notes)
 
