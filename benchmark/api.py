@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from benchmark.cli.jobs import compose_jobs, job_of
 from benchmark.cli.overrides import normalised
-from benchmark.cli.own_filters import name_own_filters
+from benchmark.cli.own_parts import name_own_parts
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import local_copy
@@ -179,7 +179,7 @@ def _job(settings: Sequence[str]) -> Job:
     """Return the job that these settings describe."""
     register_resolvers()
     with _user_errors():
-        jobs = compose_jobs([name_own_filters(normalised(settings))])
+        jobs = compose_jobs([name_own_parts(normalised(settings))])
         if len(jobs) > 1:
             raise UserError(f"{' '.join(settings)} must give each setting one value; call once for each")
         return job_of(jobs[0])

@@ -11,7 +11,6 @@ import huggingface_hub
 
 from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
-from benchmark.core.extras import program
 from benchmark.core.hashes import hash_file
 from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.requirements import OnFirstUseError
@@ -68,9 +67,9 @@ def hub_errors(name: str, found: str) -> Iterator[None]:
         reason = str(error).strip().split("\n")[0][:200]
     else:
         return
-    command = f"{program('hf')} download {name}"
     raise UserError(
-        f"checkpoint {name}: {reason}; run `{command}` where there is a network, or give a folder"
+        f"checkpoint {name}: {reason}; where there is a network run task=fetch with the same settings, or give"
+        " a folder"
     )
 
 

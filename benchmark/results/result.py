@@ -132,9 +132,9 @@ class Result(Provenance):
 
     @property
     def failed_metrics(self) -> list[str]:
-        """The metrics that are absent for an unexpected error, as ``model/evaluation set/metric``."""
+        """The metrics that are absent for an unexpected error, as ``model/evaluation set/metric failed: reason``."""
         return [
-            f"{model}/{evaluation}/{metric.name}"
+            f"{model}/{evaluation}/{metric.name} {metric.reason}"
             for model, trained in self.downstream.items()
             for evaluation, metrics in trained.evaluations.items()
             for metric in metrics

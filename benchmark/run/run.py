@@ -32,9 +32,8 @@ from benchmark.run.open_samples import kept_by_noise, open_samples
 from benchmark.run.output import Finished, failure_text, print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs
-from benchmark.run.train import Trained, train_model
+from benchmark.run.train import train_for
 from downstream.evaluation.captioning import captioning_sets
-from downstream.models.base import Downstream
 from downstream.models.captioner import Captioner
 from filters.clip import ClipFeatures
 
@@ -73,9 +72,9 @@ def run(job: Job) -> Finished | None:
         contaminated = _contamination(job, selected, subset)
     job.tracker.start(run_facts(job, run_id, protocol))
     downstream: dict[str, DownstreamResult] = {}
-    for name, model in job.models.items():
+    for name in job.models:
         with watch.stage(f"train/{name}"):
-            trained = _train(job, model, subset, sha256)
+            trained = train_for(job, name, subset, sha256)
         with watch.stage(f"evaluate/{name}"):
             folder = writable_results(job.results_dir) / run_id / name
             downstream[name] = evaluate_trained(job, trained, folder)
@@ -98,13 +97,9 @@ def _train_with_main(job: Job) -> Finished | None:
     if isinstance(shared, Path):
         return Finished(shared, skipped=True)
     subset, sha256 = shared
-    for model in job.models.values():
-        _train(job, model, subset, sha256)
+    for name in job.models:
+        train_for(job, name, subset, sha256)
     return None
-
-
-def _train(job: Job, model: Downstream, subset: Subset, sha256: str) -> Trained:
-    return train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
 
 
 def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from benchmark.core.errors import UserError
+from benchmark.core.source_code import own_place
 
 ImageId = Hashable  # COCO's number, a file name, (evaluation set, number)
 ScoresOfImages = dict[str, dict[ImageId, float]]  # metric -> image -> value
@@ -30,7 +31,8 @@ def failure(name: str, error: Exception) -> str:
         log.error("%s failed: %s", name, error)
     else:
         log.error("%s failed", name, exc_info=error)
-    return f"{FAILED}{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    place = f" ({own})" if (own := own_place(error)) else ""
+    return f"{FAILED}{type(error).__name__}: {' '.join(str(error).split())[:200]}{place}"
 
 
 @dataclass(frozen=True)
