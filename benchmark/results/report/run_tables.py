@@ -3,7 +3,6 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
-from benchmark.results.protocol import Protocol
 from benchmark.results.report.columns import FEW, few_columns, heading, shown, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
 from benchmark.results.report.leaderboard import REFERENCE, Entry, headlines
@@ -38,7 +37,7 @@ def run_table(
         for label, runs in compared
         if (metrics := [metric for run in runs for metric in run.metrics(*pair)])
     ]
-    table = _headline_table("filter", result.protocol, lines)
+    table = _headline_table("filter", result.protocol.title, lines)
     table.notes[:0] = [f"{result.filter} {note}" for note in loss_note(result)]
     for measure in headlines([Entry(result.filter, result.size, [result])]):
         own, *texts = [
@@ -75,7 +74,7 @@ def joint_tables(results: Sequence[tuple[str, Result]]) -> list[Table]:
     for runs in by_protocol.values():
         first = runs[0][1]
         lines = [(label, *pair, run.metrics(*pair)) for pair in _evaluated(first) for label, run in runs]
-        tables.append(_headline_table("run", first.protocol, lines))
+        tables.append(_headline_table("run", first.protocol.title, lines))
     return tables
 
 
@@ -83,13 +82,12 @@ def _evaluated(result: Result) -> list[tuple[str, str]]:
     return [(model, name) for model, trained in result.downstream.items() for name in trained.evaluations]
 
 
-def _headline_table(label: str, protocol: Protocol, lines: Sequence[Line]) -> Table:
+def _headline_table(label: str, title: str, lines: Sequence[Line]) -> Table:
     columns = few_columns(metrics for *_, metrics in lines)
     rows = [[*plain(*names), *(_cell(metrics, name) for name in columns)] for *names, metrics in lines]
-    notes = [f"Protocol: {protocol.name} ({protocol.fingerprint})."] if protocol.overridden else []
-    notes += [INTERVAL_NOTE] if any(metric.interval for *_, metrics in lines for metric in metrics) else []
+    notes = [INTERVAL_NOTE] if any(metric.interval for *_, metrics in lines for metric in metrics) else []
     headers = [FEW.get(name) or heading(metric) for name, metric in columns.items()]
-    return Table(protocol.title, [label, "model", "evaluation set", *headers], rows, notes)
+    return Table(title, [label, "model", "evaluation set", *headers], rows, notes)
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:

@@ -162,4 +162,4 @@ def test_the_lowest_is_first_where_lower_is_better(tmp_path: Path) -> None:
     ]  # fmt: skip
     sure = leaderboard([run for run in made.results if run.filter != "clip"], made.folders)
     (table,) = [table for table in sure if table.header == ["filter", "errors (words) ↓"]]
-    assert texts(table)[1] == ["icc", "**1.0 ± 0.0248**"]
+    assert texts(table)[1] == ["icc", "**1.0 ± 0.025**"]
