@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from benchmark.results.report.columns import FEW, few_columns, heading, shown, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
-from benchmark.results.report.leaderboard import REFERENCE, Entry, headlines
+from benchmark.results.report.leaderboard import REFERENCE, Entry, evaluations, headlines, metrics_of
 from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
@@ -14,7 +14,6 @@ INTERVAL_NOTE = (
     "± is half of a run's 95% bootstrap interval over evaluation images; it says nothing of other seeds."
 )
 ORACLE = "oracle"  # reads the planted noise labels of the demo
-Line = tuple[str, str, str, list[Metric]]  # label, model, evaluation set, the metrics of one or several runs
 
 
 def run_table(
@@ -29,65 +28,44 @@ def run_table(
     `others`, in the same folder, or else among the `committed` ones. The notes name metrics that are missing, but not
     for the reasons `logged` before the run began.
     """
+    own = Entry(result.filter, result.size, [result])
     references = _references(result, others, committed)
-    compared = [(result.filter, [result]), *(i for i in references.items() if i[0].startswith(REFERENCE))]
+    rival = [entry for entry in references if entry.label.startswith(REFERENCE)]
     lines = [
-        (label, *pair, metrics)
-        for pair in _evaluated(result)
-        for label, runs in compared
-        if (metrics := [metric for run in runs for metric in run.metrics(*pair)])
+        (entry.label, *pair, metrics)
+        for pair in evaluations([own])
+        for entry in [own, *rival]
+        if (metrics := metrics_of([entry], *pair))
     ]
-    table = _headline_table("filter", result.protocol.title, lines)
-    table.notes[:0] = [f"{result.filter} {note}" for note in loss_note(result)]
-    for measure in headlines([Entry(result.filter, result.size, [result])]):
-        own, *texts = [
-            f"{label} {measure.text(statistics.fmean(values))}"
-            for label, runs in {measure.label: [result], **references}.items()
-            if (values := measure.values(Entry(label, result.size, runs)))
-        ]
-        if texts:
-            table.notes.append(f"{own} on {measure.evaluation}: {', '.join(texts)}.")
-    table.notes.extend(_missing(result, logged))
-    return table
+    columns = few_columns(metrics for *_, metrics in lines)
+    rows = [[*plain(*names), *(_cell(metrics, name) for name in columns)] for *names, metrics in lines]
+    notes = [f"{result.filter} {note}" for note in loss_note(result)]
+    notes += [INTERVAL_NOTE] if any(metric.interval for *_, metrics in lines for metric in metrics) else []
+    for measure in headlines([own]):
+        means = {e.label: measure.text(statistics.fmean(v)) for e in references if (v := measure.values(e))}
+        if means:
+            texts = ", ".join(f"{label} {mean}" for label, mean in means.items())
+            value = measure.text(*measure.values(own))
+            notes.append(f"{measure.label} {value} on {measure.evaluation}: {texts}.")
+    names: dict[str, dict[str, None]] = {}  # of missing metrics, by reason
+    for metric in (metric for pair in evaluations([own]) for metric in metrics_of([own], *pair)):
+        if metric.reason is not None and metric.reason not in logged:
+            names.setdefault(metric.reason, {})[metric.name] = None
+    notes += [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]
+    header = ["filter", "model", "evaluation set", *(FEW.get(m.name) or heading(m) for m in columns.values())]
+    return Table(result.protocol.title, header, rows, notes)
 
 
-def _references(
-    result: Result, others: Sequence[Result], committed: Sequence[Result]
-) -> dict[str, list[Result]]:
-    """Return the runs of random selection, then of the oracle, under the result's protocol, by their label."""
-    found: dict[str, list[Result]] = {}
+def _references(result: Result, others: Sequence[Result], committed: Sequence[Result]) -> list[Entry]:
+    """Return the runs of random selection and of the oracle under the result's protocol."""
+    found: dict[str, Entry] = {}
     fingerprint = result.protocol.fingerprint
     for name in (REFERENCE, ORACLE):
         for label, runs in ((name, others), (f"{name} (reference)", committed)):
             same = [run for run in runs if (run.filter, run.protocol.fingerprint) == (name, fingerprint)]
-            if same and name not in {result.filter, *found}:
-                found[label] = same
-    return found
-
-
-def joint_tables(results: Sequence[tuple[str, Result]]) -> list[Table]:
-    """Return the headline metrics of runs by name: a table per protocol, a row per evaluation set and run."""
-    by_protocol: dict[str, list[tuple[str, Result]]] = {}
-    for name, result in results:
-        by_protocol.setdefault(result.protocol.fingerprint, []).append((name, result))
-    tables = []
-    for runs in by_protocol.values():
-        first = runs[0][1]
-        lines = [(label, *pair, run.metrics(*pair)) for pair in _evaluated(first) for label, run in runs]
-        tables.append(_headline_table("run", first.protocol.title, lines))
-    return tables
-
-
-def _evaluated(result: Result) -> list[tuple[str, str]]:
-    return [(model, name) for model, trained in result.downstream.items() for name in trained.evaluations]
-
-
-def _headline_table(label: str, title: str, lines: Sequence[Line]) -> Table:
-    columns = few_columns(metrics for *_, metrics in lines)
-    rows = [[*plain(*names), *(_cell(metrics, name) for name in columns)] for *names, metrics in lines]
-    notes = [INTERVAL_NOTE] if any(metric.interval for *_, metrics in lines for metric in metrics) else []
-    headers = [FEW.get(name) or heading(metric) for name, metric in columns.items()]
-    return Table(title, [label, "model", "evaluation set", *headers], rows, notes)
+            if same and name != result.filter:
+                found.setdefault(name, Entry(label, result.size, same))
+    return list(found.values())
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
@@ -100,22 +78,13 @@ def _cell(metrics: Sequence[Metric], name: str) -> Cell:
     return Cell(text)
 
 
-def _missing(result: Result, logged: frozenset[str]) -> list[str]:
-    """Return a line per reason for which metrics are missing, but for the reasons in `logged`."""
-    names: dict[str, dict[str, None]] = {}
-    for metric in (metric for pair in _evaluated(result) for metric in result.metrics(*pair)):
-        if metric.reason is not None and metric.reason not in logged:
-            names.setdefault(metric.reason, {})[metric.name] = None
-    return [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]
-
-
-def evaluation_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
+def evaluation_tables(records: Sequence[Evaluation]) -> list[Table]:
     """Return the tables of ``task=evaluate``: one per evaluation set and kind of metric, in the order of the labels.
 
     If one model was evaluated on a set several times, the evaluation that finished last counts.
     """
     latest: dict[tuple[str, str], Evaluation] = {}
-    for evaluation in sorted(evaluations, key=lambda e: e.finished):
+    for evaluation in sorted(records, key=lambda e: e.finished):
         latest |= {(name, evaluation.label): evaluation for name in evaluation.evaluations}
     by_set: dict[str, list[Evaluation]] = {}
     for (name, _), evaluation in sorted(latest.items(), key=lambda item: item[0]):
@@ -129,15 +98,15 @@ def evaluation_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
 
 
 def _evaluation_table(
-    title: str, name: str, columns: Mapping[str, Metric], evaluations: Sequence[Evaluation]
+    title: str, name: str, columns: Mapping[str, Metric], records: Sequence[Evaluation]
 ) -> Table:
     """Return the table of one evaluation set."""
     rows = []
-    for evaluation in evaluations:
+    for evaluation in records:
         values = {m.name: m for m in evaluation.evaluations[name] if m.value is not None}
         if values.keys() & columns.keys():
             count = max(metric.count for metric in values.values())
             cells = [shown(m, values[m.name].value if m.name in values else None) for m in columns.values()]
             rows.append(plain(evaluation.label, f"{count:,}", *cells))
     header = ["model", "images or queries", *map(heading, columns.values())]
-    return Table(title, header, rows, ties_notes(m for e in evaluations for m in e.evaluations[name]))
+    return Table(title, header, rows, ties_notes(m for e in records for m in e.evaluations[name]))
