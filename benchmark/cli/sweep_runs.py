@@ -244,14 +244,15 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
     """Return a row per job with its state, seconds, and result or error; then the headline metrics per protocol."""
     rows = [plain(o.run, o.state, f"{o.seconds:.1f}", o.text) for o in outcomes]
     title = f"Sweep of {len(outcomes)} runs: {counts(outcomes)}"
-    texts = {o.text for o in outcomes if o.state in ("done", "skipped") and o.text}
+    finished = [o for o in outcomes if o.state in ("done", "skipped") and o.text]
+    names = {o.text.rpartition("/")[::2] for o in finished}  # by folder, which may be a URL, and file
     places: dict[str, Path] = {}
     results: list[Result] = []
-    for folder in sorted({text.rpartition("/")[0] for text in texts}):  # a URL, too
+    for folder in sorted({folder for folder, _ in names}):
         with local_copy(folder, 0) as copy:
-            made = {p: r for p, r in scan_records(copy, Result)[0].items() if f"{folder}/{p.name}" in texts}
-        places |= {result.run_id: Path(folder) / result.run_id for result in made.values()}
-        results.extend(made.values())
+            made = [r for path, r in scan_records(copy, Result)[0].items() if (folder, path.name) in names]
+        places |= {result.run_id: Path(folder) / result.run_id for result in made}
+        results += made
     summaries = [summary_table(board, RunFolders(places)) for board in leaderboards(results)]
     return [Table(title, ["run", "state", "seconds", "result or error"], rows), *summaries]
 
