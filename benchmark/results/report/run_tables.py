@@ -29,12 +29,13 @@ def run_table(
     for the reasons `logged` before the run began.
     """
     own = Entry(result.filter, result.size, [result])
-    references = _references(result, others, committed)
-    rival = [entry for entry in references if entry.label.startswith(REFERENCE)]
+    found = reference_runs(result, others, committed)
+    references = [Entry(label, result.size, runs) for label, runs in found.items()]
+    random = [entry for entry in references if entry.label.startswith(REFERENCE)]
     lines = [
         (entry.label, *pair, metrics)
         for pair in evaluations([own])
-        for entry in [own, *rival]
+        for entry in [own, *random]
         if (metrics := metrics_of([entry], *pair))
     ]
     columns = few_columns(metrics for *_, metrics in lines)
@@ -56,16 +57,18 @@ def run_table(
     return Table(result.protocol.title, header, rows, notes)
 
 
-def _references(result: Result, others: Sequence[Result], committed: Sequence[Result]) -> list[Entry]:
-    """Return the runs of random selection and of the oracle under the result's protocol."""
-    found: dict[str, Entry] = {}
+def reference_runs(
+    result: Result, others: Sequence[Result], committed: Sequence[Result]
+) -> dict[str, list[Result]]:
+    """Return the runs of random selection, then of the oracle, under the result's protocol, by their label."""
+    found: dict[str, list[Result]] = {}
     fingerprint = result.protocol.fingerprint
     for name in (REFERENCE, ORACLE):
         for label, runs in ((name, others), (f"{name} (reference)", committed)):
             same = [run for run in runs if (run.filter, run.protocol.fingerprint) == (name, fingerprint)]
-            if same and name != result.filter:
-                found.setdefault(name, Entry(label, result.size, same))
-    return list(found.values())
+            if same and name not in {result.filter, *found}:
+                found[label] = same
+    return found
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
@@ -83,12 +86,11 @@ def evaluation_tables(records: Sequence[Evaluation]) -> list[Table]:
 
     If one model was evaluated on a set several times, the evaluation that finished last counts.
     """
-    latest: dict[tuple[str, str], Evaluation] = {}
-    for evaluation in sorted(records, key=lambda e: e.finished):
-        latest |= {(name, evaluation.label): evaluation for name in evaluation.evaluations}
+    ordered = sorted(records, key=lambda record: record.finished)
+    latest = {(name, record.label): record for record in ordered for name in record.evaluations}
     by_set: dict[str, list[Evaluation]] = {}
-    for (name, _), evaluation in sorted(latest.items(), key=lambda item: item[0]):
-        by_set.setdefault(name, []).append(evaluation)
+    for name, label in sorted(latest):
+        by_set.setdefault(name, []).append(latest[name, label])
     return [
         _evaluation_table(f"evaluated on {name}{ending}", name, columns, of_set)
         for name, of_set in by_set.items()
