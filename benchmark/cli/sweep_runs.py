@@ -33,7 +33,9 @@ from benchmark.core.paths import cache_folder, remote_paths, write_text
 from benchmark.core.progress import configure_logging, log_to_file
 from benchmark.core.records import scan_records
 from benchmark.core.sanitize import map_texts, redact
-from benchmark.results.report.run_tables import joint_tables
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard import leaderboards
+from benchmark.results.report.summary import summary_table
 from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Result
@@ -239,17 +241,20 @@ def counts(outcomes: Sequence[Outcome]) -> str:
 
 
 def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
-    """Return a row per job with its state, seconds, and result or error; then the metrics of the results."""
+    """Return a row per job with its state, seconds, and result or error; then the headline metrics per protocol."""
     rows = [plain(o.run, o.state, f"{o.seconds:.1f}", o.text) for o in outcomes]
     title = f"Sweep of {len(outcomes)} runs: {counts(outcomes)}"
     finished = [o for o in outcomes if o.state in ("done", "skipped") and o.text]
-    names = {o.text.rpartition("/")[::2]: o.run for o in finished}  # by folder, which may be a URL, and file
-    records: dict[tuple[str, ...], Result] = {}
+    names = {o.text.rpartition("/")[::2] for o in finished}  # by folder, which may be a URL, and file
+    places: dict[str, Path] = {}
+    results: list[Result] = []
     for folder in sorted({folder for folder, _ in names}):
         with local_copy(folder, 0) as copy:
-            records |= {(folder, path.name): r for path, r in scan_records(copy, Result)[0].items()}
-    results = [(name, records[place]) for place, name in names.items() if place in records]
-    return [Table(title, ["run", "state", "seconds", "result or error"], rows), *joint_tables(results)]
+            made = [r for path, r in scan_records(copy, Result)[0].items() if (folder, path.name) in names]
+        places |= {result.run_id: Path(folder) / result.run_id for result in made}
+        results += made
+    summaries = [summary_table(board, RunFolders(places)) for board in leaderboards(results)]
+    return [Table(title, ["run", "state", "seconds", "result or error"], rows), *summaries]
 
 
 def extract_together(jobs: Iterable[Job]) -> None:

@@ -24,6 +24,7 @@ from downstream.metrics.rank_metrics import (
     class_ranks,
     classification_metrics,
     mean_per_class,
+    rank_metric,
     retrieval_metrics,
     retrieval_ranks,
 )
@@ -144,7 +145,7 @@ def _zero_shot_ranks(model: Embeds, evaluation_set: ClassificationSet, labels: I
 def _score(name: str, evaluation_set: ClassificationSet, ranks: Ranks, labels: Indices) -> Metric:
     by_class = evaluation_set.score == "mean_per_class"
     value = mean_per_class(ranks, labels) if by_class else accuracy_at(ranks, 1)
-    return Metric(name, value, None, len(ranks), library("pairsift"), unit="fraction")
+    return rank_metric(name, value, ranks)
 
 
 def _weighted_hits(score: str, ranks: Ranks, labels: Indices) -> Doubles:

@@ -9,7 +9,7 @@ CLIP_benchmark. Classes of one name always tie: among open_clip's names of Image
 """
 
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from downstream.metrics.ranks import Array, Indices, Ranks, Rows, Ties, ranks, t
 
 CUTOFFS = (1, 5, 10)
 TOP_CLASSES = 5
+LOWER: dict[str, Any] = {"higher_is_better": False, "detail": True}
 
 
 def retrieval_metrics(to_images: Ranks, to_texts: Ranks) -> list[Metric]:
@@ -64,27 +65,16 @@ def _normalised(features: Array) -> npt.NDArray[np.float64]:
 
 def _metrics(direction: str, found: Ranks, shown: int) -> list[Metric]:
     """Return the metrics of one direction; R@k above k = `shown` are details, which are not in papers' tables."""
-    make = partial(Metric, reason=None, count=len(found), version=library("pairsift"))
     recalls = [
-        make(f"{direction}_R@{k}", float(np.mean(found.within(k))), unit="fraction", detail=k > shown)
-        for k in CUTOFFS
+        rank_metric(f"{direction}_R@{k}", np.mean(found.within(k)), found, detail=k > shown) for k in CUTOFFS
     ]
-    median = make(
-        f"{direction}_median_rank",
-        float(np.median(found.ranks)),
-        unit="rank",
-        higher_is_better=False,
-        detail=True,
-    )
-    return [*recalls, median, _tied(direction, found)]
+    median = rank_metric(f"{direction}_median_rank", np.median(found.ranks), found, unit="rank", **LOWER)
+    return [*recalls, median, rank_metric(f"{direction}_tied", np.mean(found.tied), found, **LOWER)]
 
 
-def _tied(name: str, found: Ranks) -> Metric:
-    tied = float(np.mean(found.tied))
-    return Metric(
-        f"{name}_tied", tied, None, len(found), library("pairsift"),
-        unit="fraction", higher_is_better=False, detail=True,
-    )  # fmt: skip
+def rank_metric(name: str, value: float | np.floating[Any], found: Ranks, **more: Any) -> Metric:
+    """Return a metric of these ranks, a fraction by default; `more` are other arguments of `Metric`."""
+    return Metric(name, float(value), None, len(found), library("pairsift"), **{"unit": "fraction", **more})
 
 
 def class_ranks(rows: Rows, labels: Indices, classes: int, ties: Ties = "against") -> Ranks:
@@ -118,10 +108,11 @@ def classification_metrics(name: str, found: Ranks, labels: Indices, classes: in
     many = classes > TOP_CLASSES
     at_five = accuracy_at(found, TOP_CLASSES) if many else None
     reason = None if many else f"among {classes} classes it is always 1"
-    make = partial(Metric, count=len(found), version=library("pairsift"), unit="fraction")
     return [
-        make(f"{name}_acc@1", accuracy_at(found, 1), None, detail=True),
-        make(f"{name}_acc@{TOP_CLASSES}", at_five, reason),
-        make(f"{name}_mean_per_class", mean_per_class(found, labels), None, detail=True),
-        _tied(name, found),
+        rank_metric(f"{name}_acc@1", accuracy_at(found, 1), found, detail=True),
+        Metric(
+            f"{name}_acc@{TOP_CLASSES}", at_five, reason, len(found), library("pairsift"), unit="fraction"
+        ),
+        rank_metric(f"{name}_mean_per_class", mean_per_class(found, labels), found, detail=True),
+        rank_metric(f"{name}_tied", np.mean(found.tied), found, **LOWER),
     ]

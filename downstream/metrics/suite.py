@@ -95,17 +95,10 @@ def _compute(metric: CaptionMetric, request: Request) -> Table:
 
 
 def _typed(metric: CaptionMetric, name: str, outcome: Outcome, count: int, version: str) -> Metric:
+    curve = outcome.points if isinstance(outcome, Curve) else ()
     value = outcome.mean if isinstance(outcome, Curve) else outcome
     if not isinstance(value, str) and not math.isfinite(value):
-        value = f"the scorer returned {value}"
-    return Metric(
-        name,
-        value=None if isinstance(value, str) else value,
-        reason=value if isinstance(value, str) else None,
-        count=count,
-        version=version,
-        curve=outcome.points if isinstance(outcome, Curve) and not isinstance(value, str) else (),
-        unit=metric.unit_of(name),
-        higher_is_better=metric.higher_is_better,
-        detail=name in metric.details,
-    )
+        value, curve = f"the scorer returned {value}", ()
+    result = (None, value) if isinstance(value, str) else (value, None)
+    kind = (metric.unit_of(name), metric.higher_is_better, name in metric.details)
+    return Metric(name, result[0], result[1], count, version, curve, None, *kind)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -177,11 +177,11 @@ class Compared:
         if entry not in self.entries:
             return Cell(MISSING)
         index = self.entries.index(entry)
-        estimate = self.comparison.estimates[index]
-        text = self.measure.text(estimate.mean)
-        if estimate.over_seeds:
-            text += f" ± {self.measure.text((estimate.over_seeds[1] - estimate.over_seeds[0]) / 2)}"
-        return Cell(self.estimate(index) if brackets else text, entry is self.best())
+        of_entry = self.comparison.estimates[index]
+        text = self.estimate(index) if brackets else self.measure.text(of_entry.mean)
+        if of_entry.over_seeds and not brackets:
+            text += f" ± {self.measure.text((of_entry.over_seeds[1] - of_entry.over_seeds[0]) / 2)}"
+        return Cell(text, entry is self.best())
 
     def interval(self, interval: Interval | None) -> str:
         """Return an interval as text."""
@@ -196,8 +196,10 @@ def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFold
     resampled = iter(resampled_values(measure.metric, measure.evaluation, scores))
     factor = unit_of(measure.unit).factor
     means = [_mean([next(resampled) for _ in of_entry], factor) for of_entry in runs]
-    values = [measure.values(entry) for entry in having]
-    return Compared(measure, having, compare(values, means, measure.higher_is_better))
+    found = compare([measure.values(entry) for entry in having], means)
+    if not measure.higher_is_better:
+        found = replace(found, over_images=-found.over_images, over_seeds=-found.over_seeds)
+    return Compared(measure, having, found)
 
 
 def _mean(resampled: Sequence[Doubles | None], factor: float) -> Doubles | None:

@@ -40,7 +40,7 @@ Evaluations = dict[str, list[Metric]]  # metrics by evaluation set
 class Unit:
     """How tables show a metric: times `factor`, with `decimals`; `heading` follows the name of its column.
 
-    Without `decimals`, numbers have one, and three digits below 1.
+    Without `decimals`, numbers have one, and two digits below 1.
     """
 
     factor: float
@@ -50,7 +50,7 @@ class Unit:
     def text(self, number: float) -> str:
         """Return a number, already times `factor`, as text."""
         if self.decimals is None and abs(number) < 1:
-            return f"{number:.3g}"
+            return f"{number:.2g}"
         return f"{number:.{self.decimals or 1}f}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from benchmark.results.protocol import Protocol, flat_facts
-from benchmark.results.report.columns import heading, unit_of
+from benchmark.results.report.columns import SHORT, heading, unit_of
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 
@@ -208,20 +208,21 @@ def metrics_of(entries: Iterable[Entry], model: str, evaluation: str) -> list[Me
 
 
 def headlines(entries: Sequence[Entry]) -> list[Measure]:
-    """Return each model's metrics of `HEADLINES`, on COCO if possible.
+    """Return each model's metrics of `HEADLINES`, then its unknown metrics, each on COCO if possible.
 
-    Of a model that has none of them, return its first metric on each evaluation set.
+    Of a model that has none of `HEADLINES`, return its first metric on each evaluation set.
     """
     first: dict[tuple[str, str], Measure] = {}  # by model and evaluation set
     named: dict[tuple[str, str], Measure] = {}  # by metric and model
     for model, evaluation in sorted(evaluations(entries), key=lambda pair: (pair[1] != "coco", pair[1])):
         for metric in metrics_of(entries, model, evaluation):
             if metric.value is not None and not metric.detail:
-                label = HEADLINES.get(metric.name, "")
-                measure = Measure.of(model, evaluation, metric, label)
+                measure = Measure.of(model, evaluation, metric, HEADLINES.get(metric.name, ""))
                 first.setdefault((model, evaluation), measure)
-                if label:
+                if metric.name in HEADLINES or metric.name not in SHORT:
                     named.setdefault((metric.name, model), measure)
-    models = {model for _, model in named}
-    others = [first[pair] for pair in evaluations(entries) if pair in first and pair[0] not in models]
-    return sorted(named.values(), key=lambda measure: [*HEADLINES].index(measure.metric)) + others
+    order = [*HEADLINES, *(name for name, _ in named)]
+    known = {model for name, model in named if name in HEADLINES}
+    chosen = [measure for measure in named.values() if measure.model in known]
+    others = [first[pair] for pair in evaluations(entries) if pair in first and pair[0] not in known]
+    return sorted(chosen, key=lambda measure: order.index(measure.metric)) + others

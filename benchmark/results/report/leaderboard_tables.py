@@ -1,12 +1,11 @@
 """Leaderboards as tables, like Tables 1 and 2 of the ICC paper."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
 from benchmark.results.report.columns import (
     CLASSIFICATION_COLUMNS,
     RETRIEVAL_COLUMNS,
-    heading,
     table_columns,
     ties_notes,
 )
@@ -23,7 +22,6 @@ from benchmark.results.report.leaderboard import (
 from benchmark.results.report.published_figures import paper_rows
 from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
-from downstream.metrics.metric import Metric
 
 LEGEND = (
     "A value is bold where its filter is better than every other, over images and over seeds; ± is half of the 95%"
@@ -46,7 +44,8 @@ def _tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
     for model, evaluation in evaluations(entries):
         for ending, columns in table_columns(metrics_of(entries, model, evaluation)).items():
             title = f"{board.title}: {model} on {evaluation}{ending}"
-            tables.append(_metric_table(title, columns, model, evaluation, board, folders))
+            measures = [Measure.of(model, evaluation, metric) for metric in columns.values()]
+            tables.append(_metric_table(title, measures, entries, folders))
     tables += [_cost_table(f"{board.title}: cost", entries)]
     tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
     tables = [table for table in tables if table.rows]
@@ -55,30 +54,26 @@ def _tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
 
 
 def _metric_table(
-    title: str,
-    columns: Mapping[str, Metric],
-    model: str,
-    evaluation: str,
-    board: Leaderboard,
-    folders: RunFolders,
+    title: str, measures: Sequence[Measure], entries: Sequence[Entry], folders: RunFolders
 ) -> Table:
     """Return the table of one model on one evaluation set; without rows if no entry has a value."""
-    entries, metrics = board.entries, metrics_of(board.entries, model, evaluation)
-    measures = [Measure.of(model, evaluation, metric) for metric in columns.values()]
+    model, evaluation = measures[0].model, measures[0].evaluation
+    labels = {measure.metric: measure.label for measure in measures}
+    metrics = metrics_of(entries, model, evaluation)
     compared = [compare_entries(measure, entries, folders) for measure in measures]
     rows = [
         [*plain(entry.label), *(of_metric.cell(entry) for of_metric in compared)]
         for entry in entries
         if any(entry in of_metric.entries for of_metric in compared)
     ]
-    reasons = {m.name: m.reason for m in metrics if m.name in columns and m.reason is not None}
-    notes = [f"{heading(columns[name])} is missing: {reason}" for name, reason in reasons.items()]
+    reasons = {m.name: m.reason for m in metrics if m.name in labels and m.reason is not None}
+    notes = [f"{labels[name]} is missing: {reason}" for name, reason in reasons.items()]
     if rows:
-        of_papers, sources = paper_rows(entries, model, evaluation, columns)
+        of_papers, sources = paper_rows(entries, model, evaluation, labels)
         rows, notes = rows + of_papers, notes + sources
-    if not columns.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
+    if not labels.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
         notes += ties_notes(metrics)
-    return Table(title, ["filter", *(measure.label for measure in measures)], rows, notes)
+    return Table(title, ["filter", *labels.values()], rows, notes)
 
 
 def _cost_table(title: str, entries: Sequence[Entry]) -> Table:

@@ -51,14 +51,12 @@ class Comparison:
             -1 if it is worse, 0 if the test does not tell, (n, n). All pairs are tested, with Holm's correction.
         over_seeds: the same by the 95% interval of Welch's t-test over seeds, (n, n).
         seeds_known: whether both have enough seeds for it, (n, n).
-        higher_is_better: whether a higher value of the metric is better.
     """
 
     estimates: list[Estimate]
     over_images: Signs
     over_seeds: Signs
     seeds_known: npt.NDArray[np.bool_]
-    higher_is_better: bool = True
 
     def better(self, one: int, other: int) -> bool:
         """Whether filter `one` is better than `other` over images and over seeds."""
@@ -78,40 +76,34 @@ class Comparison:
 
     def verdict(self, one: int, other: int) -> str:
         """Say in a word or two whether filter `one` is better than `other`."""
-        better, worse = ("above", "below") if self.higher_is_better else ("below", "above")
-        few = "{}, too few seeds to tell"
-        known = bool(self.seeds_known[one, other])
+        few = "" if self.seeds_known[one, other] else ", too few seeds to tell"
         if self.above(one, other):
-            return "better" if known else few.format(better)
+            return "ahead" + few if few else "better"
         if self.above(other, one):
-            return "worse" if known else few.format(worse)
+            return "behind" + few if few else "worse"
         return "not better"
 
 
-def compare(
-    values: Sequence[Sequence[float]], resampled: Sequence[Doubles | None], higher_is_better: bool = True
-) -> Comparison:
-    """Compare n filters.
+def compare(values: Sequence[Sequence[float]], resampled: Sequence[Doubles | None]) -> Comparison:
+    """Compare n filters by a metric of which a higher value is better.
 
     Args:
         values: the metric of each run of each filter; at least one each.
         resampled: by filter the mean of its runs on resampled images, (b,), the same images for all filters; None
             if it is not known.
-        higher_is_better: whether a higher value of the metric is better.
     """
-    sign = 1 if higher_is_better else -1
     known = [index for index, of in enumerate(values) if len(of) >= MIN_SEEDS]
     seeds_known = np.zeros((len(values), len(values)), bool)
     seeds_known[np.ix_(known, known)] = True
     over_seeds = np.zeros_like(seeds_known, np.int8)
     if len(known) > 1:
-        over_seeds[np.ix_(known, known)] = sign * _signs_over_seeds([values[index] for index in known])
+        over_seeds[np.ix_(known, known)] = _signs_over_seeds([values[index] for index in known])
     estimates = [
         Estimate(float(np.mean(of)), len(of), _percentiles(images), t_interval(of))
         for of, images in zip(values, resampled, strict=True)
     ]
-    over_images = sign * _signs_over_images([estimate.mean for estimate in estimates], resampled)
-    return Comparison(estimates, over_images, over_seeds, seeds_known, higher_is_better)
+    signs = _signs_over_images([estimate.mean for estimate in estimates], resampled)
+    return Comparison(estimates, signs, over_seeds, seeds_known)
 
 
 def t_interval(values: Sequence[float]) -> Interval | None:

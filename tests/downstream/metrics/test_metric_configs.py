@@ -10,6 +10,8 @@ import yaml
 from hydra.errors import MissingConfigException
 from omegaconf import DictConfig
 
+from benchmark.core.records import read_records
+from benchmark.results.result import Result
 from benchmark.run.config import CONF, explain
 from downstream.metrics.base import CaptionMetric, Request
 from downstream.metrics.metric import Corpus, UnavailableError
@@ -31,6 +33,20 @@ def test_the_default_is_every_metric_in_the_tables_order() -> None:
     listed = yaml.safe_load((FOLDER / "default.yaml").read_text())["defaults"]
     assert sorted(listed) == NAMES
     assert [name for metric in made(composed()) for name in metric.names] == ONCE
+
+
+def test_committed_results_have_the_units_of_the_code() -> None:
+    kinds = {
+        name: (metric.unit_of(name), metric.higher_is_better, name in metric.details)
+        for metric in made(composed())
+        for name in (*metric.names, *metric.details)
+    }
+    assert {unit for unit, *_ in kinds.values()} == {"fraction", "score", "n-grams"}
+    runs = read_records(CONF.parent / "results" / "reference", Result)
+    sets = [metrics for run in runs for metrics in run.downstream["captioner"].evaluations.values()]
+    assert {(m.name, m.unit, m.higher_is_better, m.detail) for metrics in sets for m in metrics} == {
+        (name, *kind) for name, kind in kinds.items()
+    }
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "meteor"])  # test_suite.py has it

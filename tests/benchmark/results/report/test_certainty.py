@@ -69,7 +69,7 @@ def test_rank_and_verdict_say_what_the_data_supports(runs: Folder) -> None:
     assert by_label["icc"][5:] == ["1", "better"]
     assert by_label["clip"][5:] == ["3 to 4", "not better"]
     assert by_label["random"][5:] == ["3 to 4", "–"]
-    assert by_label["tmars"][3:] == ["1", "–", "2*", "above, too few seeds to tell"]
+    assert by_label["tmars"][3:] == ["1", "–", "2*", "ahead, too few seeds to tell"]
     assert by_label["oracle"][5:] == ["–", "better"]
     assert by_label["icc"][4] == "28.5 to 33.5"
     low, high = map(float, by_label["icc"][2].split(" to "))
@@ -152,7 +152,7 @@ def test_the_lowest_is_first_where_lower_is_better(tmp_path: Path) -> None:
     rows = texts(certainty_table("t", compared))
     assert [(row[0], row[1], *row[5:]) for row in rows] == [
         ("icc", "1.0", "1", "better"),
-        ("clip", "2.0", "2*", "below, too few seeds to tell"),
+        ("clip", "2.0", "2*", "ahead, too few seeds to tell"),
         ("random", "3.0", "3", "–"),
         ("tmars", "5.0", "4", "worse"),
     ]
@@ -162,4 +162,4 @@ def test_the_lowest_is_first_where_lower_is_better(tmp_path: Path) -> None:
     ]  # fmt: skip
     sure = leaderboard([run for run in made.results if run.filter != "clip"], made.folders)
     (table,) = [table for table in sure if table.header == ["filter", "errors (words) ↓"]]
-    assert texts(table)[1] == ["icc", "**1.0 ± 0.0248**"]
+    assert texts(table)[1] == ["icc", "**1.0 ± 0.025**"]

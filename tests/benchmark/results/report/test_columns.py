@@ -87,7 +87,7 @@ def test_short_tables_have_headlines_and_unknown_metrics() -> None:
         ("fraction", True, 0.1234, "Mine (%)", "12.3"),
         ("score", False, 0.1234, "Mine ↓", "0.123"),
         ("words", True, 12.34, "Mine (words)", "12.3"),
-        ("", True, 0.01234, "Mine", "0.0123"),
+        ("", True, 0.01234, "Mine", "0.012"),
     ],
 )
 def test_units_and_directions_show(unit: str, higher: bool, value: float, header: str, text: str) -> None:

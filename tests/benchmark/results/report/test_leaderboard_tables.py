@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.leaderboard import leaderboards
+from benchmark.results.report.leaderboard import group, headlines, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from tests.benchmark.results.report.made_results import (
@@ -48,6 +48,19 @@ def test_a_table_holds_runs_of_one_protocol_alone() -> None:
         "Not comparable with the first leaderboard: captioner.training.samples_seen 2000 instead of none; size 2,000"
         " pairs instead of 1,000 pairs."
     )
+
+
+def test_own_metrics_and_models_have_headlines() -> None:
+    sets = {
+        name: [metric("SPICE", 0.2), metric("Mine", 0.1), metric("CIDEr", 0.5)] for name in ("nocaps", "coco")
+    }
+    own = {name: [metric("BLEU-1", 0.5, detail=True), metric("METEOR", 0.2)] for name in ("nocaps", "coco")}
+    models = {"own": trained(**own), "captioner": trained(**sets)}
+    found = headlines(group([result("clip", downstream=models)]))
+    assert [(m.model, m.evaluation, m.metric) for m in found] == [
+        ("captioner", "coco", "CIDEr"), ("captioner", "coco", "Mine"),
+        ("own", "nocaps", "METEOR"), ("own", "coco", "METEOR"),
+    ]  # fmt: skip
 
 
 def test_overrides_are_in_a_note_and_not_in_titles() -> None:

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from benchmark.results.report.run_tables import evaluation_tables, joint_tables, run_table
+from benchmark.results.report.run_tables import evaluation_tables, run_table
 from benchmark.results.result import Evaluation, Result
 from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
 
@@ -69,19 +69,6 @@ def test_a_single_run_shows_its_interval() -> None:
     table = run_table(result("icc", downstream={"captioner": trained(coco=captions)}), [])
     assert texts(table) == [["icc", "captioner", "coco", "50.0 ±3.0", "20.0"]]
     assert "says nothing of other seeds" in table.notes[0]
-
-
-def test_runs_of_a_sweep_share_a_table_per_protocol() -> None:
-    other = replace(run("random", 0.9), protocol=protocol(precision="bf16"))
-    runs = [("filter=icc", run("icc", 0.5)), ("bf16", other), ("filter=clip", run("clip", 0.25))]
-    first, second = joint_tables(runs)
-    assert first.header == ["run", "model", "evaluation set", "CIDEr", "T2I R@1"]
-    assert texts(first)[:3] == [
-        ["filter=icc", "captioner", "coco", "50.0", ""],
-        ["filter=clip", "captioner", "coco", "25.0", ""],
-        ["filter=icc", "captioner", "nocaps", "50.0", ""],
-    ]
-    assert {row[0] for row in texts(second)} == {"bf16"}
 
 
 def test_evaluations_are_a_table_per_set_and_the_last_counts() -> None:

@@ -66,7 +66,7 @@ def verdicts(*names: str) -> list[str]:
 
 
 def test_better_means_over_images_and_over_seeds() -> None:
-    assert verdicts("low", "high", "noisy", "one") == ["better", "not better", "above, too few seeds to tell"]
+    assert verdicts("low", "high", "noisy", "one") == ["better", "not better", "ahead, too few seeds to tell"]
     assert verdicts("high", "low", "noisy") == ["worse", "not better"]
     found = compare([SEEDS["low"], SEEDS["high"]], [None, None])
     assert found.verdict(1, 0) == "not better"  # seeds alone are not enough
