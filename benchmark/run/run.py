@@ -17,7 +17,8 @@ from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.gallery import examples, gallery
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
-from benchmark.results.report.run_tables import run_table
+from benchmark.results.report.leaderboard import REFERENCE
+from benchmark.results.report.run_tables import reference_runs, run_table
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
 from benchmark.results.run_folder import write_examples, write_gallery
@@ -132,11 +133,13 @@ def write_result(job: Job, result: Result) -> Finished:
     """
     folder = writable_results(job.results_dir)
     path = write_record(folder, result)
-    job.tracker.finish(result, folder / result.run_id)
     others, committed = [
         [] if result.protocol.is_quick_try else read_records(of_results, Result)
         for of_results in (folder, REFERENCE_RESULTS)
     ]
+    references = reference_runs(result, others, committed).values()
+    random = [run for runs in references for run in runs if run.filter == REFERENCE]
+    job.tracker.finish(result, folder / result.run_id, random)
     table = run_table(result, others, committed, job.told or frozenset())
     table.notes.extend(next_steps(job))
     print_tables([table], stderr=True)

@@ -25,7 +25,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
     tracker.log({"captioner/loss": 2.5}, step=100)
     tracker.log({"dual_encoder/loss": 1.5}, step=64)
     tracker.log_captions("captioner/captions", CAPTIONS * 2, step=100)
-    tracker.finish(*finished_run(folder / "results"))
+    tracker.finish(*finished_run(folder / "results"), [])
     return EventAccumulator(str(folder / "tensorboard" / facts().run_id)).Reload()
 
 
