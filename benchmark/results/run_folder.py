@@ -24,7 +24,8 @@ Place = Literal["top", "kept", "dropped", "bottom"]
 class GalleryPair:
     """A pair of the pool at one place of a filter's ranking; "kept" and "dropped" are next to the threshold.
 
-    `caption` has at most `CAPTION_CHARACTERS`; `thumbnail` is a JPEG, empty if the image cannot be read.
+    `caption` has at most `CAPTION_CHARACTERS`; `thumbnail` is a JPEG, empty if the image cannot be read. `kind` is
+    the planted kind of noise, empty for pools other than the demo.
     """
 
     place: Place
@@ -32,6 +33,7 @@ class GalleryPair:
     caption: str
     score: float
     thumbnail: bytes
+    kind: str = ""
 
 
 @dataclass(frozen=True)
