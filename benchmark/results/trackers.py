@@ -89,7 +89,7 @@ def metric_rows(result: Result, references: Sequence[Result]) -> list[dict[str, 
                 random = statistics.fmean(named) if named else None
                 above = None if random is None else metric.value - random
                 low, high = metric.interval or (None, None)
-                facts = {"model": model, "evaluation": evaluation, "metric": metric.name}
+                facts = {"model": model, "evaluation": evaluation, "metric": metric.name, "unit": metric.unit}
                 numbers = {"value": metric.value, "low": low, "high": high, REFERENCE: random}
                 rows.append(facts | numbers | {f"above_{REFERENCE}": above})
     return rows

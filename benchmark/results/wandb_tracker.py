@@ -178,7 +178,7 @@ def logged_before(folder: Path, run_id: str) -> tuple[int, dict[str, int]]:
 
 def read_records(path: Path) -> Iterator[Any]:
     """Yield the records of a file that W&B wrote, up to where it was interrupted."""
-    from wandb.proto import wandb_internal_pb2  # takes as long as wandb
+    from wandb.proto import wandb_internal_pb2 as messages  # takes as long as wandb
 
     data, message, position = path.read_bytes(), b"", HEADER
     while position + HEADER <= len(data):
@@ -192,7 +192,7 @@ def read_records(path: Path) -> Iterator[Any]:
         message += data[position + HEADER : end]
         position = end
         if kind in (WHOLE, LAST):
-            yield wandb_internal_pb2.Record.FromString(message)
+            yield messages.Record.FromString(message)  # type: ignore[attr-defined]
             message = b""
 
 

@@ -11,6 +11,7 @@ import pytest
 from benchmark.core.records import write_record
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
+from benchmark.run.report import REFERENCE_RESULTS
 from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 from tests.command_line import Run, assert_one_line
 
@@ -165,3 +166,15 @@ def test_papers_figures_do_not_stand_in_for_results(run: Run, tmp_path: Path) ->
     assert published
     assert "35.5" in papers
     assert "35.5" not in boards
+
+
+def test_one_run_is_compared_with_the_checkouts_reference(run: Run, tmp_path: Path) -> None:
+    file = next(REFERENCE_RESULTS.glob("demo-icc-200k-seed0-2c393f8e.json"))
+    (tmp_path / file.name).write_bytes(file.read_bytes())
+    done = run("task=report", f"results_dir={tmp_path}")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert "icc: CIDEr 19.9 on coco (random 1.0, oracle 22.5), rank " in page
+    assert "random†" in page
+    assert "icc†" not in page
+    assert {row["label"] for row in csv.DictReader((tmp_path / "report.csv").open())} == {"icc"}
