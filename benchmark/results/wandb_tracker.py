@@ -8,11 +8,11 @@ import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-import numpy as np
 from PIL import Image
 
 from benchmark.core.progress import CaptionedImage
@@ -110,16 +110,11 @@ class WandbTracker(Tracker):
         self._run.finish()
 
     def _log_scores(self, scores: Histogram, filter_name: str) -> None:
-        """Log the histograms of all scores and of kept pairs, and a table that a chart of several runs reads."""
-        edges = np.array(scores.edges)
-        middles = np.convolve(edges, [0.5, 0.5], "valid")
+        """Log a table of the scores of all and of kept pairs, which a chart of several runs reads."""
         table = self._wandb.Table(["score", "share", "pairs"])
         for name, counts in (("pool", scores.pool), ("kept", scores.kept)):
-            self.log(
-                {f"selection/scores_{name}": self._wandb.Histogram(np_histogram=(np.array(counts), edges))}
-            )
-            for middle, count in zip(middles, counts, strict=True):
-                table.add_data(float(middle), count / max(1, sum(counts)), f"{filter_name}: {name}")
+            for ends, count in zip(pairwise(scores.edges), counts, strict=True):
+                table.add_data(sum(ends) / 2, count / max(1, sum(counts)), f"{filter_name}: {name}")
         self.log({HISTOGRAM: table})
 
     def _log_pairs(self, pairs: Sequence[GalleryPair]) -> None:
@@ -161,18 +156,15 @@ class WandbTracker(Tracker):
 
 def logged_before(folder: Path, run_id: str) -> tuple[int, dict[str, int]]:
     """Return the next step of a run, and by name the samples seen at its last value, by its files in W&B's folder."""
+    files = [path for path in folder.glob("*run-*/run-*.wandb") if path.name == f"run-{run_id}.wandb"]
+    records = [record for path in files for record in read_records(path)]
     step, last = 0, dict[str, int]()
-    for path in folder.glob("*run-*/run-*.wandb"):
-        if path.name != f"run-{run_id}.wandb":
-            continue
-        for record in read_records(path):
-            if record.WhichOneof("record_type") != "history":
-                continue
-            step = max(step, record.history.step.num + 1)
-            row = {(item.key or item.nested_key[0]): item.value_json for item in record.history.item}
-            for name in row:
-                seen = int(row.get(f"{name.partition('/')[0]}/{SAMPLES_SEEN}", -1))
-                last[name] = max(seen, last.get(name, -1))
+    for history in (r.history for r in records if r.WhichOneof("record_type") == "history"):
+        step = max(step, history.step.num + 1)
+        row = {(item.key or item.nested_key[0]): item.value_json for item in history.item}
+        for name in row:
+            seen = int(row.get(f"{name.partition('/')[0]}/{SAMPLES_SEEN}", -1))
+            last[name] = max(seen, last.get(name, -1))
     return step, last
 
 
@@ -183,15 +175,12 @@ def read_records(path: Path) -> Iterator[Any]:
     data, message, position = path.read_bytes(), b"", HEADER
     while position + HEADER <= len(data):
         _, length, kind = struct.unpack_from("<IHB", data, position)
-        end = position + HEADER + length
-        if BLOCK - position % BLOCK < HEADER or kind == 0:  # padding at the end of a block
-            position += BLOCK - position % BLOCK
+        if (left := BLOCK - position % BLOCK) < HEADER or kind == 0:  # padding at the end of a block
+            position += left
             continue
-        if end > len(data):
-            return
-        message += data[position + HEADER : end]
-        position = end
-        if kind in (WHOLE, LAST):
+        message += data[position + HEADER : position + HEADER + length]
+        position += HEADER + length
+        if kind in (WHOLE, LAST) and position <= len(data):
             yield messages.Record.FromString(message)  # type: ignore[attr-defined]
             message = b""
 

@@ -1,6 +1,6 @@
 """``task=report``: all records of results folders, on the terminal, as Markdown, as a page and as data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +9,8 @@ from omegaconf import OmegaConf
 
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import local_copy
-from benchmark.core.paths import write_text
-from benchmark.core.records import warn_of
+from benchmark.core.paths import REFERENCE_RESULTS, write_text
+from benchmark.core.records import read_records, warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
@@ -25,7 +25,6 @@ from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
-from benchmark.run.config import CONF
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
@@ -35,8 +34,6 @@ from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
 from benchmark.studies.text_spotting.tables import text_spotting_tables
 from benchmark.studies.web_likeness.caption_profile import CaptionProfile
 from benchmark.studies.web_likeness.tables import likeness_table
-
-REFERENCE_RESULTS = CONF.parent / "results" / "reference"  # only in a checkout
 
 
 def report(job: Job) -> None:
@@ -60,7 +57,8 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
         chosen = choose_metrics(names, results, evaluations)
         results = [only_metrics(result, chosen) for result in results]
         evaluations = [replace(e, evaluations=evaluations_of(e.evaluations, chosen)) for e in evaluations]
-    beside, boards = RunFolders(_run_folders(runs)), leaderboards(results)
+    beside = RunFolders({run.run_id: path.parent / run.run_id for path, run in runs.items()})
+    boards = leaderboards(results)
     of_boards, others = leaderboard(results, beside), evaluation_tables(evaluations) + _study_tables(source)
     tables = of_boards + rank_agreement_tables(results) + findings_tables(results, beside) + others
     explained = list(source.read(Explanation).values())
@@ -77,11 +75,9 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
     print_tables(tables if task.full else [summary_table(board, beside) for board in boards] + others)
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
-    shipped = _shipped_runs(boards)
-    if chosen is not None:
-        shipped = {path: only_metrics(run, chosen) for path, run in shipped.items()}
-    beside_all = RunFolders({**_run_folders(shipped), **beside.folders})
-    page = leaderboard_page(results, beside_all, tables[len(of_boards) :], list(shipped.values()))
+    shipped = [run if chosen is None else only_metrics(run, chosen) for run in _shipped_runs(boards)]
+    all_folders = RunFolders({**{r.run_id: REFERENCE_RESULTS / r.run_id for r in shipped}, **beside.folders})
+    page = leaderboard_page(results, all_folders, tables[len(of_boards) :], shipped)
     _write(folders[0] / "report.html", page)
     if task.publish or task.picture is not None:
         _publish([Path(name) for name in task.publish], task.picture, results, beside)
@@ -90,23 +86,15 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
     _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
 
 
-def _run_folders(runs: Mapping[Path, Result]) -> dict[str, Path]:
-    return {run.run_id: path.parent / run.run_id for path, run in runs.items()}
-
-
-def _shipped_runs(boards: Sequence[Leaderboard]) -> dict[Path, Result]:
+def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
     """Return the checkout's reference runs of other filters, for protocols in which no two filters compete here."""
-    lonely = {
+    few = {
         board.protocol.fingerprint: {run.filter for entry in board.entries for run in entry.runs}
         for board in boards
         if sum(not entry.is_upper_bound for entry in board.entries) < 2
     }
-    runs = ResultsFolders([REFERENCE_RESULTS]).read(Result) if lonely else {}
-    return {
-        path: run
-        for path, run in runs.items()
-        if run.filter not in lonely.get(run.protocol.fingerprint, {run.filter})
-    }
+    runs = read_records(REFERENCE_RESULTS, Result) if few else []
+    return [run for run in runs if run.filter not in few.get(run.protocol.fingerprint, {run.filter})]
 
 
 def _metric_names(job: Job) -> list[str] | None:

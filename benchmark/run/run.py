@@ -10,6 +10,7 @@ from benchmark.core.disk import writable_results
 from benchmark.core.distributed import broadcast_from_main, main_process_first, require_shared_cache
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
+from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import read_records, write_record
 from benchmark.core.usage import peak_rss_bytes
 from benchmark.pool.subset import Subset
@@ -25,7 +26,7 @@ from benchmark.results.run_folder import write_examples, write_gallery
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
 from benchmark.results.stopwatch import Stopwatch
-from benchmark.run.config import CONF, filter_family, recorded, resolved
+from benchmark.run.config import filter_family, recorded, resolved
 from benchmark.run.evaluate import evaluate_trained
 from benchmark.run.identity import earlier_result, make_protocol, make_run_id, run_facts
 from benchmark.run.job import Job
@@ -39,7 +40,6 @@ from downstream.models.captioner import Captioner
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
-REFERENCE_RESULTS = CONF.parent / "results" / "reference"  # of a checkout
 COMMAND = "python -m benchmark"
 
 

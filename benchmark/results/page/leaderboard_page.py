@@ -1,6 +1,6 @@
 """``report.html``: leaderboards, charts, galleries and all tables, in one file that loads nothing."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from benchmark.results.page.estimates import LEGEND, chart_measures, ranked
@@ -13,14 +13,13 @@ from benchmark.results.page.galleries import (
     thumbnails,
 )
 from benchmark.results.page.html_page import render
-from benchmark.results.page.page_tables import PageTable, long_time, page_tables, seconds_text
+from benchmark.results.page.page_tables import PageTable, page_tables, seconds_text
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
-from benchmark.results.page.quality_charts import cost_chart, size_chart, training_chart
+from benchmark.results.page.quality_charts import cost_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, pairs_read, scoring_costs
 from benchmark.results.report.leaderboard import (
-    FAMILIES,
     REFERENCE,
     Entry,
     Leaderboard,
@@ -61,17 +60,15 @@ class Answer:
 class LeaderboardView:
     """One leaderboard on the page.
 
-    `key` begins the names of its parts, `first` is its first run, `seeds` are the numbers of seeds of its filters,
-    and `missing` has a line per kind of file that runs lack. `shown` are the filters that are shown at first,
-    `shipped` are filters whose results are not the user's, `own` has a sentence on each of the others then.
-    `machine` says where costs were measured.
+    `key` begins the names of its parts, `first` is its first run, `seeds` are the numbers of seeds of its filters.
+    `shown` are the filters that are shown at first, `shipped` those whose results are not the user's, and `missing`
+    those without the files of their run. `machine` says where costs were measured.
     """
 
     key: str
     board: Leaderboard
     first: Result
     seeds: list[int]
-    own: list[str]
     answers: list[Answer]
     machine: str
     shown: Sequence[str]
@@ -98,10 +95,8 @@ def leaderboard_views(
         setting = board.protocol.setting
         of_setting = [entry for b in boards if b.protocol.setting == setting for entry in b.entries]
         all_sizes = group([run for entry in of_setting for run in entry.runs])  # one label at all sizes
-        position = {label: number for number, label in enumerate(at_first)}
-        styles = line_styles(
-            sorted([*all_sizes, *of_setting], key=lambda entry: position.get(entry.label, len(position)))
-        )
+        first = [entry for label in at_first for entry in of_setting if entry.label == label]
+        styles = line_styles([*first, *all_sizes, *of_setting])
         sizes = size_chart(f"sizes{settings.index(setting)}", all_sizes, chart_measures(all_sizes), styles)
         charts = [sizes] if sizes else []
         views.append(
@@ -153,14 +148,11 @@ def _view(
         for number, (entry, run) in enumerate(files)
     ]
     first, costs = entries[0].runs[0], scoring_costs(entries)
-    models = dict.fromkeys(model for entry in entries for model in entry.runs[0].downstream)
-    losses = {model: {entry.label: run.losses(model) for entry, run in files} for model in models}
     captioned = captioned_sets(files)
     charts = [
         cost_chart(f"{key}-cost", entries, chart_measures(entries), styles, shown),
         kept_chart(f"{key}-kept", entries, summaries),
         overlap_chart(f"{key}-overlap", summaries, first.k / max(1, first.selection.scored)),
-        training_chart(f"{key}-training", losses, styles),
     ]
     answers = [answer for of_metric in compared if (answer := _answer(of_metric, costs))]
     shipped = frozenset(entry.label for entry in entries if entry.label not in own)
@@ -169,7 +161,6 @@ def _view(
         board=board,
         first=first,
         seeds=sorted({len(entry.runs) for entry in entries}),
-        own=[s for of_metric in compared for s in _own_sentences(of_metric, own)] if shipped else [],
         answers=answers,
         machine=_machine([entry for entry in entries if entry.label in {a.cheapest for a in answers}]),
         shown=shown,
@@ -178,7 +169,7 @@ def _view(
         charts=[*shared, *(chart for chart in charts if chart)],
         panels=panels,
         captioned=captioned,
-        missing=_missing(panels, losses, captioned),
+        missing=[panel.label for panel in panels if not panel.scores],
     )
 
 
@@ -193,6 +184,7 @@ def _answer(compared: Compared, costs: ScoringCosts) -> Answer | None:
     known = {label: seconds for label in entries if (seconds := costs.seconds[label]) is not None}
     cheapest = min(known, key=known.__getitem__) if len(known) == len(entries) else ""
     pairs = pairs_read(entries[cheapest].runs[0]) if cheapest else 0
+    on = "on one core" if costs.unit == "processor s" else "of one worker"
     return Answer(
         question=QUESTIONS.get(measure.metric, measure.label),
         metric=measure.label,
@@ -201,8 +193,8 @@ def _answer(compared: Compared, costs: ScoringCosts) -> Answer | None:
         value=measure.text(comparison.estimates[first[0]].mean),
         sure=compared.best() is not None,
         cheapest=cheapest,
-        cost=f"{seconds_text(known[cheapest])} {costs.of}" if cheapest else "",
-        paper_cost=f"{long_time(known[cheapest] / pairs * PAPER_POOL)} {costs.of}" if pairs else "",
+        cost=f"{seconds_text(known[cheapest])} {on}" if cheapest else "",
+        paper_cost=f"{max(0.1, known[cheapest] / pairs * PAPER_POOL / 3600):,.1f} h {on}" if pairs else "",
     )
 
 
@@ -211,45 +203,6 @@ def _machine(entries: Sequence[Entry]) -> str:
     runs = [entry.runs[0] for entry in entries]
     toys = ", with the demo's toy models" * any(has_toy_models(run.selection.config) for run in runs)
     return " and ".join(dict.fromkeys(run.machine for run in runs)) + toys
-
-
-def _own_sentences(compared: Compared, own: Sequence[str]) -> list[str]:
-    """Return a sentence on each of the user's own entries, compared with random selection and an upper bound."""
-    measure, texts = compared.measure, dict[str, str]()
-    for entry, estimate in zip(compared.entries, compared.comparison.estimates, strict=True):
-        texts[entry.label] = measure.text(estimate.mean)
-    bounds = [REFERENCE, *(entry.label for entry in compared.entries if entry.is_upper_bound)]
-    others = [label for label in bounds if label in texts and label not in own]
-    against = ", ".join(f"{label} {texts[label]}" for label in others)
-    ranks = {entry.label: compared.rank(index) for index, entry in enumerate(compared.entries)}
-    return [
-        f"{label}: {measure.label} {texts[label]} on {measure.evaluation} ({against}), rank {ranks[label]} of"
-        f" {len(compared.competing)}"
-        for label in own
-        if label in texts and against
-    ]
-
-
-def _missing(
-    panels: Sequence[FilterPanel],
-    losses: Mapping[str, Mapping[str, object]],
-    captioned: Sequence[CaptionedSet],
-) -> list[str]:
-    """Return a line per kind of file that some runs lack."""
-    labels = [panel.label for panel in panels]
-    lacking = {
-        "selection.json (scores, what is kept, overlap)": [p.label for p in panels if not p.scores],
-        "gallery.parquet (pairs by score)": [p.label for p in panels if not p.pairs],
-        "examples.parquet (generated captions)": [] if captioned else labels,
-        "losses.json (training curves)": [
-            label for label in labels if not any(of_model[label] for of_model in losses.values())
-        ],
-    }
-    return [
-        f"{name}: missing for {', '.join(of_file) if len(of_file) < len(labels) else 'every filter'}"
-        for name, of_file in lacking.items()
-        if of_file
-    ]
 
 
 def leaderboard_page(
@@ -262,7 +215,6 @@ def leaderboard_page(
     views = leaderboard_views([*results, *shipped], folders, {run.run_id for run in shipped})
     panels = [panel for view in views for panel in view.panels]
     images = Images(thumbnails(panels, [captioned for view in views for captioned in view.captioned]))
-    families = {result.family for result in (*results, *shipped) if result.family}
     charts = [chart for v in views for chart in (*v.charts, *(p.scores for p in v.panels if p.scores))]
     return render(
         "page.html",
@@ -273,7 +225,6 @@ def leaderboard_page(
         tables=tables,
         legend=[*LEGEND, RANKS],
         min_seeds=MIN_SEEDS,
-        families=[name for name in FAMILIES if name in families] + sorted(families - set(FAMILIES)),
         metric_sets=list(dict.fromkeys(table.name for view in views for table in view.tables)),
         provenance=_provenance(results),
     )

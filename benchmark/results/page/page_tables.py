@@ -13,23 +13,17 @@ from benchmark.results.result import Result
 
 
 @dataclass(frozen=True)
-class Range:
-    """The ends of an interval, and the value, on the scale of their column, in percent."""
-
-    low: float
-    value: float
-    high: float
-
-
-@dataclass(frozen=True)
 class PageCell:
-    """A text, the number that sorts it (None sorts last), its interval in words and as a picture, and a note."""
+    """A text, the number that sorts it (None sorts last), and a note; `title` is its interval in words.
+
+    `range` has the lower end, the value and the upper end of the interval on the scale of the column, in percent.
+    """
 
     text: str
     sort: float | None = None
     note: str = ""
     title: str = ""
-    range: Range | None = None
+    range: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,21 +71,20 @@ def page_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[
 
 
 def _headline_table(entries: Sequence[Entry], compared: Sequence[Compared]) -> PageTable:
-    costs, columns = scoring_costs(entries), dict[str, list[PageCell]]()
+    costs, columns = scoring_costs(entries), list[tuple[str, list[PageCell]]]()
     for of_metric, cells in zip(compared, _columns(entries, [c.measure for c in compared]), strict=True):
         name = f"{of_metric.measure.label}, {of_metric.measure.evaluation}"
-        columns[name] = [
-            _with_rank(cell, entry, of_metric) for entry, cell in zip(entries, cells, strict=True)
-        ]
-        if any(entry.label == REFERENCE for entry in of_metric.entries) and len(of_metric.entries) > 1:
-            columns[f"{name}: above random"] = [_above_random(entry, of_metric) for entry in entries]
+        ranked = [_with_rank(cell, entry, of_metric) for entry, cell in zip(entries, cells, strict=True)]
+        columns.append((name, ranked))
+        if REFERENCE in [entry.label for entry in of_metric.entries] and len(of_metric.entries) > 1:
+            columns.append(("above random", [_above_random(entry, of_metric) for entry in entries]))
     clean = [clean_percentage(entry) for entry in entries]
     if any(percentage is not None for percentage in clean):
-        columns["clean pairs kept"] = [_number(percentage, "{:.0f}%") for percentage in clean]
-    columns[costs.heading] = [_seconds(costs.seconds[entry.label]) for entry in entries]
-    columns["seeds"] = [_number(len(entry.runs), "{}") for entry in entries]
-    header = ["above random" if name.endswith(": above random") else name for name in columns]
-    return _table("headline metrics", header, entries, list(columns.values()), costs.notes)
+        columns.append(("clean pairs kept", [_number(percentage, "{:.0f}%") for percentage in clean]))
+    columns.append((costs.heading, [_seconds(costs.seconds[entry.label]) for entry in entries]))
+    columns.append(("seeds", [_number(len(entry.runs), "{}") for entry in entries]))
+    header, cells_by_column = zip(*columns, strict=True)
+    return _table("headline metrics", [*header], entries, cells_by_column, costs.notes)
 
 
 def _above_random(entry: Entry, compared: Compared) -> PageCell:
@@ -103,8 +96,7 @@ def _above_random(entry: Entry, compared: Compared) -> PageCell:
     difference = comparison.estimates[index].mean - comparison.estimates[random].mean
     text = ("-" if difference < 0 else "+") + measure.text(abs(difference))
     certain = comparison.above(index, random) or comparison.above(random, index)
-    verdict = comparison.verdict(index, random)
-    return PageCell(text if certain else f"({text})", measure.signed(difference), title=verdict)
+    return PageCell(text if certain else f"({text})", measure.signed(difference))
 
 
 def _table(
@@ -153,7 +145,7 @@ def _metric_cell(measure: Measure, value: Value, lowest: float, highest: float) 
         return cell
     width = (highest - lowest) or 1.0
     scaled = (round(100 * (end - lowest) / width, 1) for end in (value.low, value.value, value.high))
-    return replace(cell, range=Range(*scaled))
+    return replace(cell, range=tuple(scaled))
 
 
 def _with_rank(cell: PageCell, entry: Entry, compared: Compared) -> PageCell:
@@ -184,16 +176,6 @@ def _memory(run: Result) -> PageCell:
 def seconds_text(seconds: float) -> str:
     """Return seconds as the page shows them."""
     return f"{seconds:,.0f} s" if seconds >= 9.95 else f"{seconds:.2g} s"
-
-
-def long_time(seconds: float) -> str:
-    """Return a time in the largest of seconds, minutes, hours and days that it fills twice."""
-    size, unit = next(
-        (size, unit)
-        for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
-        if seconds >= 2 * size or size == 1
-    )
-    return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:,.0f} {unit}"
 
 
 def _seconds(seconds: float | None) -> PageCell:

@@ -1,6 +1,5 @@
-"""Charts of trained models' quality: by size, by cost, while training."""
+"""Charts of trained models' quality: by size, and by cost."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +9,7 @@ from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Entry, Measure
 from benchmark.results.report.picture import shortened
-from benchmark.results.run_folder import Losses
 
-POINTS = 100  # of a loss curve
 PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
 
 
@@ -94,23 +91,6 @@ def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, fl
         if not front or value > front[-1][1]:
             front.append((cost, value))
     return front
-
-
-def training_chart(key: str, curves: Mapping[str, Mapping[str, Losses]], styles: Styles) -> Chart | None:
-    """Return the training losses, by model and label; None without any."""
-    variants = []
-    for model, by_label in curves.items():
-        data = []
-        for label, losses in by_label.items():
-            shown = losses[:: math.ceil(len(losses) / POINTS)] if losses else []
-            x = [number(seen) for seen, _ in shown]
-            hover = {"hovertemplate": "%{fullData.name}: %{y:.3g} at %{x:,}<extra></extra>"}
-            line = _line(label, x, [loss for _, loss in shown], line=styles[label]["line"], **hover)
-            data.append(line | _named(label))
-        if any(trace["x"] for trace in data):
-            variants.append(_variant(model.replace("_", " "), data, 400, axis("samples seen"), "loss"))
-    note = "The loss of each batch that was logged, of the first seed."
-    return Chart(key, "Training curves", note, variants) if variants else None
 
 
 def _variant(name: str, data: list[Json], height: int, x_axis: Json, y_title: str) -> Variant:

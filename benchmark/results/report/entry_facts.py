@@ -31,11 +31,6 @@ class ScoringCosts:
     seconds: dict[str, float | None]
     notes: list[str]
 
-    @property
-    def of(self) -> str:
-        """What follows a number of seconds or hours in a sentence."""
-        return "on one core" if self.unit == "processor s" else "of one worker"
-
 
 def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
     """Return processor seconds if any result has them, else seconds of workers on the clock; never both units.

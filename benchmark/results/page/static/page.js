@@ -6,14 +6,12 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
   // Choices: which filters a reader sees.
-  const [form, board, metrics, family, find, everyone] =
-    ["controls", "choose-board", "choose-metrics", "choose-family", "find", "everyone"].map(byId);
+  const [form, board, metrics, find, everyone] = ["controls", "choose-board", "choose-metrics", "find", "everyone"].map(byId);
 
-  function isShown({ dataset }, all = everyone?.checked) {
+  function isShown({ dataset }, all = everyone.checked) {
     const wanted = find.value.toLowerCase().split(",").map((text) => text.trim()).filter(Boolean);
-    const named = !wanted.length || wanted.some((text) => dataset.label.toLowerCase().includes(text));
-    const searched = wanted.length || family.value;
-    return named && (!family.value || dataset.family === family.value) && (all || searched || !("more" in dataset));
+    if (!wanted.length) return all || !("more" in dataset);
+    return wanted.some((text) => `${dataset.label} ${dataset.family}`.toLowerCase().includes(text));
   }
 
   // Charts. Python gives data and layout; colours of text and grid are the page's.
@@ -21,29 +19,23 @@
   const LINE = 14; // pixels of a line of text
   const drawn = new Set();
 
-  function leftOut(slot, layout) { // labels of filters that the reader does not see
-    const root = form && slot.closest(".board");
-    const rows = root ? all(".metrics tr[data-label]", root) : [];
-    return new Set(rows.filter((row) => !isShown(row, layout.meta?.everyone || everyone.checked)).map((row) => row.dataset.label));
-  }
-
-  function withoutRows({ data, layout }, hidden) { // of a chart that has a row per filter
-    const rows = layout.meta?.rows;
+  function withoutHidden(slot, { data, layout }) {
+    const { rows, everyone: all = everyone?.checked } = layout.meta ?? {}; // rows: labels of a chart with a row per filter
+    const filters = form ? [...slot.closest(".board").querySelectorAll("tr[data-label]")] : [];
+    const hidden = new Set(filters.filter((row) => !isShown(row, all)).map((row) => row.dataset.label));
     if (!rows) return { data: data.filter((trace) => !hidden.has(trace.meta)), layout };
-    const kept = rows.map((_, index) => index).filter((index) => !hidden.has(rows[index]));
-    const cut = (value) => (Array.isArray(value) && value.length === rows.length ? kept.map((index) => value[index]) : value);
-    const places = kept.map((_, index) => index);
-    const axis = (given) => (given.ticktext ? { ...given, ticktext: cut(given.ticktext), tickvals: places, range: given.range.map((end) => (end > 0 ? kept.length - 0.5 : end)) } : given);
+    const places = rows.flatMap((label, index) => (hidden.has(label) ? [] : [index]));
+    const cut = (value) => (Array.isArray(value) && value.length === rows.length ? places.map((index) => cut(value[index])) : value);
+    const renumbered = places.map((_, index) => index);
+    const cutAll = (given) => Object.fromEntries(Object.entries(given).map(([name, value]) => [name, cut(value)]));
+    const axis = (given) => (given.ticktext ? { ...cutAll(given), tickvals: renumbered, range: given.range.map((end) => Math.min(end, places.length - 0.5)) } : given);
     return {
-      data: data.map((trace) => {
-        const values = Object.entries(trace).map(([name, value]) => [name, Array.isArray(cut(value)) ? cut(value).map(cut) : value]);
-        return { ...Object.fromEntries(values), y: places, ...(trace.type === "heatmap" && { x: places }) };
-      }),
-      layout: { ...layout, xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis), height: layout.height - 24 * (rows.length - kept.length) },
+      data: data.map((trace) => ({ ...cutAll(trace), y: renumbered, ...(trace.type === "heatmap" && { x: renumbered }) })),
+      layout: { ...layout, xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis), height: layout.height - 24 * (rows.length - places.length) },
     };
   }
 
-  const namesOf = (data) => data.filter((trace) => trace.customdata?.length && trace.x.length);
+  const namesOf = (data) => data.filter((trace) => trace.customdata);
 
   function themed({ data, layout }, width) {
     const style = getComputedStyle(document.documentElement);
@@ -70,23 +62,23 @@
     const { xaxis, yaxis } = slot._fullLayout;
     const placed = [];
     const ends = namesOf(data).map((trace) => {
-      const last = trace.y.findLastIndex((y) => y !== null);
-      return { trace, x: trace.x[last], y: trace.y[last], left: xaxis.d2p(trace.x[last]), top: yaxis.d2p(trace.y[last]) };
-    }).filter(({ top }) => Number.isFinite(top)).sort((one, other) => one.top - other.top);
+      const [x, y] = [trace.x.at(-1), trace.y.at(-1)];
+      return { trace, x, y, left: xaxis.d2p(x), top: yaxis.d2p(y) };
+    }).sort((one, other) => one.top - other.top);
     for (const end of ends) {
-      const isFree = (top) => top >= 0 && top <= yaxis._length && placed.every((other) => Math.abs(other.left - end.left) > 90 || Math.abs(other.at - top) >= LINE);
+      const isFree = (top) => top >= 0 && top <= yaxis._length
+        && placed.every((other) => Math.abs(other.left - end.left) > 90 || Math.abs(other.at - top) >= LINE);
       const offsets = ends.flatMap((_, index) => [index * LINE / 2, -index * LINE / 2]);
       end.at = end.top + (offsets.find((offset) => isFree(end.top + offset)) ?? 0);
       placed.push(end);
     }
     const annotations = placed.map(({ trace, x, y, top, at }) => ({
-      x: xaxis.type === "log" ? Math.log10(x) : x, y, xanchor: "left", xshift: 6, yshift: top - at, showarrow: false, font: { size: 11 },
-      bgcolor: getComputedStyle(document.body).backgroundColor, borderpad: 0,
-      text: `<span style="color:${trace.marker?.color ?? trace.line.color}">■</span> ${trace.customdata[0]}`,
+      x: xaxis.type === "log" ? Math.log10(x) : x, y, xanchor: "left", xshift: 6, yshift: top - at, showarrow: false,
+      font: { size: 11 }, borderpad: 0, bgcolor: getComputedStyle(document.body).backgroundColor,
+      text: `<span style="color:${trace.marker.color}">■</span> ${trace.customdata[0]}`,
     }));
-    if (!annotations.length) return;
     const ranges = { "xaxis.range": [...xaxis.range], "yaxis.range": [...yaxis.range] }; // else they grow with the names
-    Plotly.relayout(slot, { annotations, ...ranges });
+    if (annotations.length) Plotly.relayout(slot, { annotations, ...ranges });
   }
 
   function loadPlotly() { // not with the page: it takes half a second
@@ -98,8 +90,7 @@
   async function draw(slot) {
     if (!window.Plotly) loadPlotly();
     const chosen = slot.closest("figure").querySelector(".variant");
-    const given = JSON.parse(byId(slot.dataset.chart).textContent)[chosen ? chosen.value : 0];
-    const variant = withoutRows(given, leftOut(slot, given.layout));
+    const variant = withoutHidden(slot, JSON.parse(byId(slot.dataset.chart).textContent)[chosen ? chosen.value : 0]);
     const layout = themed(variant, slot.clientWidth);
     slot.style.minHeight = `${layout.height}px`;
     drawn.add(slot);
@@ -197,13 +188,12 @@
 
   function filter() {
     for (const element of all("[data-label]")) element.hidden = !isShown(element);
-    for (const note of all(".cut")) note.hidden = everyone.checked || find.value.trim() !== "" || family.value !== "";
+    for (const note of all(".cut")) note.hidden = everyone.checked || find.value.trim() !== "";
     drawAnew();
   }
 
   board.addEventListener("change", choose);
   metrics.addEventListener("change", choose);
-  family.addEventListener("change", filter);
   find.addEventListener("input", filter);
   everyone.addEventListener("change", filter);
   choose(); // a browser keeps choices when a page is loaded again

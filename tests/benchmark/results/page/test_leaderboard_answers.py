@@ -47,7 +47,7 @@ def test_filters_that_no_test_tells_apart_are_named_together(tmp_path: Path) -> 
             False,
             "clip",
             "46 s of one worker",
-            "77 min of one worker",
+            "1.3 h of one worker",
         )
     ]
     assert view.machine == ""
@@ -83,7 +83,7 @@ def test_one_run_is_compared_with_shipped_results() -> None:
         full_result(name, 0.1 * n, machine="m") for n, name in enumerate(("random", "clip", "oracle"), 1)
     ]
     html = leaderboard_page([full_result("icc", 0.25)], RunFolders({}), [], shipped)
-    assert "icc: CIDEr 25.0 on coco (random 10.0, oracle 30.0), rank 1 to 3* of 3" in html
+    assert "icc: CIDEr, coco 25.0 (rank 1–3*), (+15.0) above random; text-to-image R@1 (%), coco 12.5" in html
     assert re.findall('<tr data-label="icc"[^>]*>', html)[0].endswith('class="own">')
     assert "random†" in html
     assert "<dt>runs</dt><dd>1</dd>" in html

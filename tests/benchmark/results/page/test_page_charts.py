@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 import pytest
 
 from benchmark.results.page.estimates import chart_measures
-from benchmark.results.page.plotly_charts import Chart, line_styles, number
-from benchmark.results.page.quality_charts import cost_chart, size_chart, training_chart
+from benchmark.results.page.plotly_charts import Chart, line_styles
+from benchmark.results.page.quality_charts import cost_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart, score_chart
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
@@ -91,20 +91,6 @@ def test_every_filter_has_a_style_of_its_own() -> None:
     assert len({(style["line"]["color"], style["line"]["dash"]) for style in styles.values()}) == 91
 
 
-def test_diverged_losses_leave_gaps() -> None:
-    rows = entries()
-    curves = {"captioner": {"clip": [(100.0, 5.0), (200.0, float("nan"))], "icc": []}}
-    (captioner,) = drawn(training_chart("k", curves, line_styles(rows)))
-    assert [trace["y"] for trace in captioner["data"]] == [[5, None], []]
-    assert number(float("inf")) is None
-
-
-def test_long_loss_curves_are_thinned() -> None:
-    losses = [(float(n), 1.0) for n in range(1050)]
-    (captioner,) = drawn(training_chart("k", {"captioner": {"clip": losses}}, line_styles(entries())))
-    assert 90 <= len(captioner["data"][0]["x"]) <= 100
-
-
 def test_kinds_lengths_and_languages_are_drawn() -> None:
     rows, summaries = entries(), {"clip": summary(), "icc": summary()}
     kinds, lengths, languages = drawn(kept_chart("k", rows, summaries))
@@ -151,7 +137,6 @@ def test_plotly_is_given_no_markup(name: str) -> None:
     charts = [
         size_chart("k", rows, chart_measures(rows), styles),
         cost_chart("k", [*rows, *entries()], chart_measures(rows), styles | line_styles(entries()), [name]),
-        training_chart("k", {"captioner": {name: [(1.0, 1.0)]}}, styles),
         kept_chart("k", rows, summaries),
         overlap_chart("k", summaries, 0.1),
     ]
