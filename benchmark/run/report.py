@@ -20,7 +20,7 @@ from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
 from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.report.run_tables import evaluation_tables
-from benchmark.results.report.summary import publish, summary_board, summary_picture, summary_table
+from benchmark.results.report.summary import publish, summary_board, summary_table
 from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
@@ -79,8 +79,8 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
     all_folders = RunFolders({**{r.run_id: REFERENCE_RESULTS / r.run_id for r in shipped}, **beside.folders})
     page = leaderboard_page(results, all_folders, tables[len(of_boards) :], shipped)
     _write(folders[0] / "report.html", page)
-    if task.publish or task.picture is not None:
-        _publish([Path(name) for name in task.publish], task.picture, results, beside)
+    if task.publish:
+        _publish([Path(name) for name in task.publish], results, beside)
     _write(folders[0] / "report.csv", leaderboards_csv(boards))
     _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
     _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
@@ -124,10 +124,8 @@ def _study_tables(source: ResultsFolders) -> list[Table]:
     return tables
 
 
-def _publish(
-    files: Sequence[Path], image: str | None, results: Sequence[Result], folders: RunFolders
-) -> None:
-    """Put the summary and the paper's findings into Markdown files, and write the picture."""
+def _publish(files: Sequence[Path], results: Sequence[Result], folders: RunFolders) -> None:
+    """Put the summary and the paper's findings into Markdown files."""
     board = summary_board(results)
     tables = {"leaderboard": summary_table(board, folders)}
     if findings := findings_tables(results, folders):
@@ -136,8 +134,6 @@ def _publish(
         if not file.is_file():
             raise UserError(f"task.publish: {file} does not exist; give Markdown files with markers")
         _write(file, publish(file.read_text(encoding="utf-8"), tables, str(file)))
-    if image is not None:
-        _write(Path(image), summary_picture(board, folders))
 
 
 def _write(path: Path, text: str) -> None:

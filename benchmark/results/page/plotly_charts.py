@@ -8,14 +8,17 @@ from typing import Any
 
 from benchmark.core.sanitize import visible
 from benchmark.results.report.leaderboard import REFERENCE, Entry
-from benchmark.results.report.picture import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
 
 Json = dict[str, Any]
 Styles = Mapping[str, Json]  # lines and markers by label
+# Colours that colour-blind people can distinguish (Okabe and Ito 2008), and a grey.
+BLUE, ORANGE, SKY, GREEN, PINK = "#0072b2", "#d55e00", "#56b4e9", "#009e73", "#cc79a7"
+AMBER, YELLOW, GREY, BROWN, INDIGO = "#e69f00", "#f0e442", "#a0a6ae", "#7a5230", "#4b3f8f"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 NEUTRAL = "#808080"  # is legible on a white and on a black page
+LONGEST_LABEL = 26
 ROW = 24  # pixels of a bar with its gap
 LEGEND_ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom", "traceorder": "normal"}
 
@@ -42,6 +45,11 @@ class Chart:
 def words(text: str) -> str:
     """Return a text that Plotly shows as it is: it takes some HTML tags for formatting."""
     return escape(visible(text), quote=False)
+
+
+def shortened(label: str) -> str:
+    """Return a label that has at most `LONGEST_LABEL` characters; the tooltip has the whole label."""
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
 
 
 def number(value: float) -> float | None:

@@ -4,11 +4,20 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from benchmark.results.page.estimates import Value, value_of
-from benchmark.results.page.plotly_charts import NEUTRAL, Chart, Json, Styles, Variant, axis, number, words
+from benchmark.results.page.plotly_charts import (
+    NEUTRAL,
+    Chart,
+    Json,
+    Styles,
+    Variant,
+    axis,
+    number,
+    shortened,
+    words,
+)
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Entry, Measure
-from benchmark.results.report.picture import shortened
 
 PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
 

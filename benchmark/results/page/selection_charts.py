@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, combinations, pairwise
 
 from benchmark.results.page.plotly_charts import (
+    AMBER,
+    BLUE,
+    BROWN,
     COLOURS,
+    GREEN,
+    GREY,
+    INDIGO,
+    ORANGE,
+    PINK,
+    SKY,
+    YELLOW,
     Chart,
     Json,
     Variant,
@@ -16,18 +26,6 @@ from benchmark.results.page.plotly_charts import (
     words,
 )
 from benchmark.results.report.leaderboard import Entry
-from benchmark.results.report.picture import (
-    AMBER,
-    BLUE,
-    BROWN,
-    GREEN,
-    GREY,
-    INDIGO,
-    ORANGE,
-    PINK,
-    SKY,
-    YELLOW,
-)
 from benchmark.results.selection_summary import Histogram, SelectionSummary, jaccard
 
 # Kinds of captions by their grade: first the kinds that describe the picture.
