@@ -18,7 +18,6 @@ COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 NEUTRAL = "#808080"  # is legible on a white and on a black page
-LONGEST_LABEL = 26
 ROW = 24  # pixels of a bar with its gap
 LEGEND_ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom", "traceorder": "normal"}
 
@@ -48,8 +47,8 @@ def words(text: str) -> str:
 
 
 def shortened(label: str) -> str:
-    """Return a label that has at most `LONGEST_LABEL` characters; the tooltip has the whole label."""
-    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    """Return both ends of a label that has more than 26 characters; the tooltip has the whole label."""
+    return label if len(label) <= 26 else f"{label[:14]}…{label[-11:]}"
 
 
 def number(value: float) -> float | None:

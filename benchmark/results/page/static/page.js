@@ -175,6 +175,7 @@
 
   if (!form) return;
   form.hidden = false;
+  everyone.parentElement.hidden = !document.querySelector("[data-more]");
   form.addEventListener("submit", (event) => event.preventDefault());
 
   function choose() {

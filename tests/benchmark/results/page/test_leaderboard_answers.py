@@ -89,6 +89,7 @@ def test_one_run_is_compared_with_shipped_results() -> None:
     assert "<dt>runs</dt><dd>1</dd>" in html
     html = leaderboard_page([full_result("icc", 0.25)], RunFolders({}), [])
     assert "†" not in html
+    assert "run <code>filter=random</code>" in html
     (view,) = leaderboard_views([full_result("icc", 0.25), full_result("oracle", 0.9)], RunFolders({}))
     assert [row.cells[0].note for row in view.tables[0].rows] == ["", ""]  # nobody to rank it with
     assert "Pareto" not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
