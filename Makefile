@@ -64,9 +64,9 @@ chaos: setup ## Whole runs killed, stopped, without disk or with another time, a
 mutants: setup | $(filter .uv/bin/uv,$(UV)) ## Change the code of MODULES=filters/clip.py, count the changes that tests notice; all rooms take days
 	$(PYTHON) -m tests.mutants --cosmic-ray "$(abspath $(UV)) tool run --quiet --from cosmic-ray==8.7.0" $(MODULES)
 
-reference: setup ## The results in results/reference that are missing, README's table and picture: 90 runs, ten hours on two cores
+reference: setup ## The results in results/reference that are missing, README's table: 90 runs, ten hours on two cores
 	$(PYTHON) -m benchmark experiment=demo_grid results_dir=results/reference
-	$(PYTHON) -m benchmark task=report results_dir=results/reference task.publish=[README.md,results/LEADERBOARD.md] task.picture=docs/leaderboard.svg
+	$(PYTHON) -m benchmark task=report results_dir=results/reference task.publish=[README.md,results/LEADERBOARD.md]
 
 models: setup ## Train the demo's scale models whose inputs changed, and build its ICC from them (all: under five hours on two cores)
 	$(PYTHON) -m tools.scale_models all

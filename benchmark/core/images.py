@@ -20,7 +20,7 @@ MAX_SIDE = 20_000
 MAX_RATIO = 50
 # Decoded images are held until they are so many pixels together, 450 MB; the last may exceed it by its own.
 HELD_PIXELS = 150_000_000
-THUMBNAIL = 96  # pixels of the longer side of what people are shown
+THUMBNAIL = 192  # pixels of the longer side of images for readers, who can enlarge them
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 _SIXTEEN_BITS = ("I;16", "I;16L", "I;16B", "I;16N")
 _THIRTY_TWO_BITS = ("I", "F")  # nothing says which of their numbers is white

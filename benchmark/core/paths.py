@@ -15,6 +15,7 @@ from benchmark.core.errors import UserError, disk_errors_as_one_line
 from benchmark.core.temporaries import remove_folder, temporary_beside
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
+REFERENCE_RESULTS = CHECKOUT / "results" / "reference"  # not in the wheel
 FLUSHED_AT_ONCE = 16
 # Files of users, or with fingerprints and versions in their names.
 _Kept = Literal["augmented", "corenlp", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]

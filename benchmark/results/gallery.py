@@ -1,6 +1,7 @@
 """Picks the pairs and the evaluation images that pages and trackers show, as small JPEGs and short texts."""
 
 import io
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,7 +12,7 @@ from benchmark.core.batch import SampleError
 from benchmark.core.hashes import hash_text
 from benchmark.core.images import THUMBNAIL
 from benchmark.core.ties import hash_uids, highest
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of, selected_samples
 from benchmark.pool.tar_reader import read_image
@@ -66,12 +67,25 @@ def gallery(scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool) -> li
     by_place = ranked_pairs(scores, kept, seed)
     places = [place for place, (uids, _) in by_place.items() for _ in uids]
     uids, ranked = (np.concatenate(arrays) for arrays in zip(*by_place.values(), strict=True))
-    thumbnails, captions = _thumbnails(tars, uids), captions_of(tars, uids)
+    thumbnails, captions, kinds = _thumbnails(tars, uids), captions_of(tars, uids), planted_kinds(tars, uids)
     return [
-        GalleryPair(place, uid, short_text(caption), float(score), thumbnails.get(uid, b""))
-        for place, uid, caption, score in zip(places, decode_uids(uids), captions, ranked, strict=True)
+        GalleryPair(place, uid, short_text(caption), float(score), thumbnails.get(uid, b""), kind)
+        for place, uid, caption, score, kind in zip(
+            places, decode_uids(uids), captions, ranked, kinds, strict=True
+        )
         if caption is not None
     ]
+
+
+def planted_kinds(pool: Pool, uids: UidArray) -> list[str]:
+    """Return the planted kind of noise of each of n uids; empty for pools other than the demo."""
+    distinct = unite_uids([uids])
+    kinds, index, needs = np.full(len(distinct), "", object), UidIndex(distinct), frozenset({"noise"})
+    for shard in pool.shards(needs) if needs <= pool.hidden else ():
+        for batch in pool.batches(shard, needs, 65536, Counter()):
+            rows = index.find(batch.uids)
+            kinds[rows[rows >= 0]] = batch.columns["noise"][rows >= 0]
+    return [str(kind) for kind in kinds[index.find(uids)]]
 
 
 def ranked_pairs(scores: ScoreSource, kept: ArraySource, seed: int) -> dict[Place, Block]:

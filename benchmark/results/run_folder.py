@@ -1,6 +1,5 @@
-"""The files in the folder of a run: pairs and evaluation images as thumbnails, curves, captions."""
+"""The files in the folder of a run: pairs and evaluation images as thumbnails, and captions."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -16,7 +15,6 @@ from downstream.metrics.metric import ImageId
 GALLERY, EXAMPLES = "gallery.parquet", "examples.parquet"
 CAPTION_CHARACTERS = 300
 T = TypeVar("T")
-Losses = list[tuple[float, float]]  # samples seen, loss
 Place = Literal["top", "kept", "dropped", "bottom"]
 
 
@@ -24,7 +22,8 @@ Place = Literal["top", "kept", "dropped", "bottom"]
 class GalleryPair:
     """A pair of the pool at one place of a filter's ranking; "kept" and "dropped" are next to the threshold.
 
-    `caption` has at most `CAPTION_CHARACTERS`; `thumbnail` is a JPEG, empty if the image cannot be read.
+    `caption` has at most `CAPTION_CHARACTERS`; `thumbnail` is a JPEG, empty if the image cannot be read. `kind` is
+    the planted kind of noise, empty for pools other than the demo.
     """
 
     place: Place
@@ -32,6 +31,7 @@ class GalleryPair:
     caption: str
     score: float
     thumbnail: bytes
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,6 @@ class RunFiles:
         return self._read(
             EXAMPLES,
             lambda path: [Example(**row | {"references": tuple(row["references"])}) for row in _rows(path)],
-            [],
-        )
-
-    def losses(self, model: str) -> Losses:
-        """Return the training's loss curve."""
-        return self._read(
-            f"{model}/losses.json",
-            lambda path: [(float(seen), float(loss)) for seen, loss in json.loads(path.read_text())],
             [],
         )
 

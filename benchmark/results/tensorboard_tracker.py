@@ -50,9 +50,9 @@ class TensorBoardTracker(Tracker):
         self._writer.add_text(name, _table(["caption", "references"], lines), step)
         self._writer.add_image(f"{name}/images", _strip(c.image for c in captions), step, dataformats="HWC")
 
-    def finish(self, result: Result, folder: Path) -> None:
+    def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
         """Log metrics, settings, the selection and the examples, and close."""
-        self._log_result(result_values(result))
+        self._log_result(result_values(result, references))
         files = RunFiles(folder)
         if summary := files.summary():
             scores = summary.scores

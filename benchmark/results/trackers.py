@@ -1,5 +1,6 @@
 """Trackers log training curves and results: to Weights & Biases, to TensorBoard, or nowhere."""
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,11 +8,12 @@ from typing import Any
 
 from benchmark.core.progress import CaptionedImage
 from benchmark.results.protocol import QUICK_TRY, Protocol
+from benchmark.results.report.leaderboard import REFERENCE
 from benchmark.results.result import Result
 
 # Names under which trackers log, and the dashboard finds it.
 SAMPLES_SEEN, VALIDATION, CAPTIONS, EXAMPLES = "samples_seen", "validation", "captions", "examples"
-PAIRS, HISTOGRAM = "selection/pairs", "selection/histogram"
+PAIRS, HISTOGRAM, METRICS = "selection/pairs", "selection/histogram", "metrics"
 COLUMNS = ("filter_name", "filter_family", "selector_name", "pool_name", "size_name", "k", "seed")
 
 
@@ -59,23 +61,50 @@ class Tracker:
     def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
         """Log generated captions with their images and references."""
 
-    def finish(self, result: Result, folder: Path) -> None:
-        """Log the whole result, whose JSON is ``<folder>.json``, and close; `folder` has the files of `RunFiles`."""
+    def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
+        """Log the whole result, whose JSON is ``<folder>.json``, and close.
+
+        `folder` has the files of `RunFiles`; `references` are runs of random selection in the same protocol.
+        """
 
 
 class NoTracker(Tracker):
     """Logs nowhere."""
 
 
-def result_values(result: Result) -> dict[str, float]:
-    """Return every metric that has a value as ``model/evaluation set/metric``, and counts of the kept pairs."""
-    values = {
-        f"{model}/{evaluation}/{metric.name}": metric.value
-        for model, trained in result.downstream.items()
-        for evaluation, metrics in trained.evaluations.items()
-        for metric in metrics
-        if metric.value is not None
-    }
+def metric_rows(result: Result, references: Sequence[Result]) -> list[dict[str, str | float | None]]:
+    """Return a row for each metric that has a value: its interval, random selection's mean, and the difference."""
+    rows: list[dict[str, str | float | None]] = []
+    for model, trained in result.downstream.items():
+        for evaluation, metrics in trained.evaluations.items():
+            for metric in metrics:
+                if metric.value is None:
+                    continue
+                named = [
+                    other.value
+                    for run in references
+                    for other in run.metrics(model, evaluation)
+                    if other.name == metric.name and other.value is not None
+                ]
+                random = statistics.fmean(named) if named else None
+                above = None if random is None else metric.value - random
+                low, high = metric.interval or (None, None)
+                facts = {"model": model, "evaluation": evaluation, "metric": metric.name, "unit": metric.unit}
+                numbers = {"value": metric.value, "low": low, "high": high, REFERENCE: random}
+                rows.append(facts | numbers | {f"above_{REFERENCE}": above})
+    return rows
+
+
+def result_values(result: Result, references: Sequence[Result]) -> dict[str, float]:
+    """Return every metric that has a value as ``model/evaluation set/metric``, and counts of the kept pairs.
+
+    Its interval and its comparison with random selection, see `metric_rows`, follow as ``metric/low`` and so on.
+    """
+    values: dict[str, float] = {}
+    for row in metric_rows(result, references):
+        name = f"{row['model']}/{row['evaluation']}/{row['metric']}"
+        numbers = {key: value for key, value in row.items() if isinstance(value, float)}
+        values |= {name if key == "value" else f"{name}/{key}": value for key, value in numbers.items()}
     kept = {f"kept/{kind}": float(count) for kind, count in result.kept.items()}
     threshold = result.selection.threshold
     return values | kept | ({} if threshold is None else {"threshold": threshold})

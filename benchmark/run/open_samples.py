@@ -13,6 +13,7 @@ from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
 from benchmark.pool.readable import check_readable, unreadable_images
 from benchmark.pool.subset import Subset, index_tars
+from benchmark.results.gallery import planted_kinds
 from benchmark.run.job import Job
 from benchmark.run.select import Selected
 from benchmark.selection.selection import Selection, write_selection
@@ -58,15 +59,8 @@ def note_lost(selected: Selected, subset: Subset) -> Selected:
 
 def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:
     """Return how many samples of all epochs have each kind of planted noise; empty for pools other than the demo."""
-    if "noise" not in pool.hidden:
-        return {}
-    index = UidIndex(selection.uids)
+    index, kept = UidIndex(selection.uids), Counter[str]()
     draws = np.bincount(index.find(np.concatenate(selection.epochs)), minlength=len(selection.uids))
-    kept = Counter[str]()
-    needs = frozenset({"noise"})
-    for shard in pool.shards(needs):
-        for batch in pool.batches(shard, needs, 65536, Counter()):
-            rows = index.find(batch.uids)
-            for kind in set(batch.columns["noise"].tolist()):
-                kept[str(kind)] += int(draws[rows[(rows >= 0) & (batch.columns["noise"] == kind)]].sum())
-    return {kind: count for kind, count in sorted(kept.items()) if count}
+    for kind, count in zip(planted_kinds(pool, selection.uids), draws.tolist(), strict=True):
+        kept[kind] += count
+    return {kind: count for kind, count in sorted(kept.items()) if count and kind}

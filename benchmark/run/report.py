@@ -9,18 +9,18 @@ from omegaconf import OmegaConf
 
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import local_copy
-from benchmark.core.paths import write_text
-from benchmark.core.records import warn_of
+from benchmark.core.paths import REFERENCE_RESULTS, write_text
+from benchmark.core.records import read_records, warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
 from benchmark.results.report.findings import findings_tables, rank_agreement_tables
-from benchmark.results.report.leaderboard import leaderboards
+from benchmark.results.report.leaderboard import Leaderboard, leaderboards
 from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
 from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.report.run_tables import evaluation_tables
-from benchmark.results.report.summary import publish, summary_board, summary_picture, summary_table
+from benchmark.results.report.summary import publish, summary_board, summary_table
 from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
@@ -58,9 +58,9 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
         results = [only_metrics(result, chosen) for result in results]
         evaluations = [replace(e, evaluations=evaluations_of(e.evaluations, chosen)) for e in evaluations]
     beside = RunFolders({run.run_id: path.parent / run.run_id for path, run in runs.items()})
-    boards, others = leaderboards(results), evaluation_tables(evaluations) + _study_tables(source)
-    tables = leaderboard(results, beside) + rank_agreement_tables(results) + findings_tables(results, beside)
-    tables += others
+    boards = leaderboards(results)
+    of_boards, others = leaderboard(results, beside), evaluation_tables(evaluations) + _study_tables(source)
+    tables = of_boards + rank_agreement_tables(results) + findings_tables(results, beside) + others
     explained = list(source.read(Explanation).values())
     left_out = list(source.left_out.values())
     warn_of(left_out)
@@ -75,12 +75,26 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
     print_tables(tables if task.full else [summary_table(board, beside) for board in boards] + others)
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
-    _write(folders[0] / "report.html", leaderboard_page(results, beside, tables))
-    if task.publish or task.picture is not None:
-        _publish([Path(name) for name in task.publish], task.picture, results, beside)
+    shipped = [run if chosen is None else only_metrics(run, chosen) for run in _shipped_runs(boards)]
+    all_folders = RunFolders({**{r.run_id: REFERENCE_RESULTS / r.run_id for r in shipped}, **beside.folders})
+    page = leaderboard_page(results, all_folders, tables[len(of_boards) :], shipped)
+    _write(folders[0] / "report.html", page)
+    if task.publish:
+        _publish([Path(name) for name in task.publish], results, beside)
     _write(folders[0] / "report.csv", leaderboards_csv(boards))
     _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
     _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
+
+
+def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
+    """Return the checkout's reference runs of other filters, for protocols in which no two filters compete here."""
+    few = {
+        board.protocol.fingerprint: {run.filter for entry in board.entries for run in entry.runs}
+        for board in boards
+        if sum(not entry.is_upper_bound for entry in board.entries) < 2
+    }
+    runs = read_records(REFERENCE_RESULTS, Result) if few else []
+    return [run for run in runs if run.filter not in few.get(run.protocol.fingerprint, {run.filter})]
 
 
 def _metric_names(job: Job) -> list[str] | None:
@@ -110,10 +124,8 @@ def _study_tables(source: ResultsFolders) -> list[Table]:
     return tables
 
 
-def _publish(
-    files: Sequence[Path], image: str | None, results: Sequence[Result], folders: RunFolders
-) -> None:
-    """Put the summary and the paper's findings into Markdown files, and write the picture."""
+def _publish(files: Sequence[Path], results: Sequence[Result], folders: RunFolders) -> None:
+    """Put the summary and the paper's findings into Markdown files."""
     board = summary_board(results)
     tables = {"leaderboard": summary_table(board, folders)}
     if findings := findings_tables(results, folders):
@@ -122,8 +134,6 @@ def _publish(
         if not file.is_file():
             raise UserError(f"task.publish: {file} does not exist; give Markdown files with markers")
         _write(file, publish(file.read_text(encoding="utf-8"), tables, str(file)))
-    if image is not None:
-        _write(Path(image), summary_picture(board, folders))
 
 
 def _write(path: Path, text: str) -> None:

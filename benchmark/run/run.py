@@ -10,6 +10,7 @@ from benchmark.core.disk import writable_results
 from benchmark.core.distributed import broadcast_from_main, main_process_first, require_shared_cache
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
+from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import read_records, write_record
 from benchmark.core.usage import peak_rss_bytes
 from benchmark.pool.subset import Subset
@@ -17,14 +18,15 @@ from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.gallery import examples, gallery
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
-from benchmark.results.report.run_tables import run_table
+from benchmark.results.report.leaderboard import REFERENCE
+from benchmark.results.report.run_tables import reference_runs, run_table
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
 from benchmark.results.run_folder import write_examples, write_gallery
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
 from benchmark.results.stopwatch import Stopwatch
-from benchmark.run.config import CONF, filter_family, recorded, resolved
+from benchmark.run.config import filter_family, recorded, resolved
 from benchmark.run.evaluate import evaluate_trained
 from benchmark.run.identity import earlier_result, make_protocol, make_run_id, run_facts
 from benchmark.run.job import Job
@@ -38,7 +40,6 @@ from downstream.models.captioner import Captioner
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
-REFERENCE_RESULTS = CONF.parent / "results" / "reference"  # of a checkout
 COMMAND = "python -m benchmark"
 
 
@@ -132,11 +133,13 @@ def write_result(job: Job, result: Result) -> Finished:
     """
     folder = writable_results(job.results_dir)
     path = write_record(folder, result)
-    job.tracker.finish(result, folder / result.run_id)
     others, committed = [
         [] if result.protocol.is_quick_try else read_records(of_results, Result)
         for of_results in (folder, REFERENCE_RESULTS)
     ]
+    references = reference_runs(result, others, committed).values()
+    random = [run for runs in references for run in runs if run.filter == REFERENCE]
+    job.tracker.finish(result, folder / result.run_id, random)
     table = run_table(result, others, committed, job.told or frozenset())
     table.notes.extend(next_steps(job))
     print_tables([table], stderr=True)

@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmark.core.uids import encode_uids, make_uid
 from benchmark.pool.pool import Pool
+from benchmark.results.gallery import planted_kinds
 from benchmark.run.open_samples import kept_by_noise
 from benchmark.selection.selection import Selection
 from tests.pools import rows, write_metadata
@@ -20,5 +21,7 @@ def test_draws_are_counted_over_all_epochs(tmp_path: Path) -> None:
     selection = Selection(epochs, 0.0, 5, 1, 1, {})
     assert kept_by_noise(pool, selection) == {"concrete": 3, "news": 2, "person": 1}
     assert kept_by_noise(Pool("p", str(tmp_path)), selection) == {}
+    assert planted_kinds(pool, uids[[3, 0, 3]]) == ["person", "concrete", "person"]
+    assert planted_kinds(Pool("p", str(tmp_path)), uids[:2]) == ["", ""]
     nowhere = Selection((encode_uids([make_uid("", "nowhere")]),), 0.0, 5, 1, 1, {})
     assert kept_by_noise(pool, nowhere) == {}

@@ -9,10 +9,12 @@ from benchmark.results.report.leaderboard import Entry, Measure, evaluations, he
 from benchmark.results.report.significance import t_interval
 
 LEGEND = (
-    "An interval is, for one seed, the 95% bootstrap interval over evaluation images, which says nothing of other"
-    " seeds; for three seeds or more, the 95% t-interval of their mean. Scoring is in processor seconds, or where no"
-    " result has them in seconds on the clock, summed over workers. Upper bounds read the planted grades and do not"
-    " compete."
+    "A cell has the value, its interval on the scale of the column, and the rank. An interval is, for one seed, the"
+    " 95% bootstrap interval over evaluation images, which says nothing of other seeds; for three seeds or more, the"
+    " 95% t-interval of their mean.",
+    "Above random: the difference from random selection in the unit of the metric, in brackets if it is not"
+    " significant. Upper bounds read the planted grades and do not compete. Scoring is in processor seconds, or if no"
+    " result has them in seconds on the clock, summed over workers.",
 )
 
 

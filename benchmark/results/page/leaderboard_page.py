@@ -1,6 +1,6 @@
 """``report.html``: leaderboards, charts, galleries and all tables, in one file that loads nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from benchmark.results.page.estimates import LEGEND, chart_measures, ranked
@@ -15,38 +15,54 @@ from benchmark.results.page.galleries import (
 from benchmark.results.page.html_page import render
 from benchmark.results.page.page_tables import PageTable, page_tables, seconds_text
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
-from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
+from benchmark.results.page.quality_charts import cost_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
-from benchmark.results.report.entry_facts import scoring_costs
-from benchmark.results.report.leaderboard import FAMILIES, Leaderboard, group, headlines, leaderboards
+from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, pairs_read, scoring_costs
+from benchmark.results.report.leaderboard import (
+    REFERENCE,
+    Entry,
+    Leaderboard,
+    group,
+    headlines,
+    leaderboards,
+)
 from benchmark.results.report.significance import MIN_SEEDS
 from benchmark.results.report.table import Table
 from benchmark.results.result import Result
 from benchmark.results.run_folder import RunFiles
 
+SHOWN = 8  # filters that a leaderboard shows until the reader asks for all
+PAPER_POOL = 8_000_000  # pairs of the ICC paper's pool
+QUESTIONS = {"CIDEr": "captions", "text_to_image_R@1": "retrieval", "zero_shot": "zero-shot classification"}
+
 
 @dataclass(frozen=True)
 class Answer:
-    """The filters that may rank first by a metric, the highest mean first.
+    """The filters that may rank first by a metric, the best mean first, whose value is `value`.
 
     `sure`: the only one is better than all others, over images and over seeds. `cheapest` of them scores fastest, in
-    `cost` seconds; both are empty if the cost of any is unknown.
+    `cost`; `paper_cost` is extrapolated to the paper's pool. All three are empty if the cost of any is unknown.
     """
 
+    question: str
     metric: str
+    evaluation: str
     labels: list[str]
+    value: str
     sure: bool
     cheapest: str
     cost: str
+    paper_cost: str
 
 
 @dataclass(frozen=True)
 class LeaderboardView:
     """One leaderboard on the page.
 
-    `key` begins the names of its parts, `first` is its first run, `seeds` are the numbers of seeds of its filters,
-    and `missing` has a line per kind of file that runs lack.
+    `key` begins the names of its parts, `first` is its first run, `seeds` are the numbers of seeds of its filters.
+    `shown` are the filters that are shown at first, `shipped` those whose results are not the user's, and `missing`
+    those without the files of their run. `machine` says where costs were measured.
     """
 
     key: str
@@ -54,6 +70,9 @@ class LeaderboardView:
     first: Result
     seeds: list[int]
     answers: list[Answer]
+    machine: str
+    shown: Sequence[str]
+    shipped: frozenset[str]
     tables: list[PageTable]
     charts: list[Chart]
     panels: list[FilterPanel]
@@ -61,111 +80,141 @@ class LeaderboardView:
     missing: list[str]
 
 
-def leaderboard_views(results: Sequence[Result], folders: RunFolders) -> list[LeaderboardView]:
-    """Return the leaderboards, one per protocol."""
+def leaderboard_views(
+    results: Sequence[Result], folders: RunFolders, shipped: Collection[str] = ()
+) -> list[LeaderboardView]:
+    """Return the leaderboards, one per protocol; `shipped` are ids of runs that only serve to compare."""
     boards = leaderboards(results)
     settings = list(dict.fromkeys(board.protocol.setting for board in boards))
+    own = {board.title: _own(board.entries, shipped) for board in boards}
+    shown = {board.title: _shown(board.entries, own[board.title]) for board in boards}
+    largest_first = sorted(boards, key=lambda board: -len(board.entries))
+    at_first = list(dict.fromkeys(label for board in largest_first for label in shown[board.title]))
     views = []
     for number, board in enumerate(boards):
         setting = board.protocol.setting
         of_setting = [entry for b in boards if b.protocol.setting == setting for entry in b.entries]
         all_sizes = group([run for entry in of_setting for run in entry.runs])  # one label at all sizes
-        styles = line_styles([*all_sizes, *of_setting])
+        first = [entry for label in at_first for entry in of_setting if entry.label == label]
+        styles = line_styles([*first, *all_sizes, *of_setting])
         sizes = size_chart(f"sizes{settings.index(setting)}", all_sizes, chart_measures(all_sizes), styles)
-        views.append(_view(f"board{number}", board, folders, styles, [sizes] if sizes else []))
+        charts = [sizes] if sizes else []
+        views.append(
+            _view(f"board{number}", board, folders, styles, charts, shown[board.title], own[board.title])
+        )
     return views
 
 
+def _own(entries: Sequence[Entry], shipped: Collection[str]) -> list[str]:
+    return [entry.label for entry in entries if any(run.run_id not in shipped for run in entry.runs)]
+
+
+def _shown(entries: Sequence[Entry], own: Sequence[str]) -> list[str]:
+    """Return the labels of at most `SHOWN` filters: `own` if not all are, random, an upper bound, the best."""
+    aside = [entry.label for entry in entries if entry.label == REFERENCE]
+    aside += [entry.label for entry in entries if entry.is_upper_bound][:1]
+    competing = [entry for entry in entries if not entry.is_upper_bound]
+    best_first = [ranked(competing, measure) for measure in headlines(entries)] or [competing]
+    on_top = [entry.label for position in zip(*best_first, strict=True) for entry in position]
+    first = [*(own if len(own) < len(entries) else []), *aside, *on_top, *(e.label for e in entries)]
+    return list(dict.fromkeys(first))[:SHOWN]
+
+
 def _view(
-    key: str, board: Leaderboard, folders: RunFolders, styles: Styles, shared: Sequence[Chart]
+    key: str,
+    board: Leaderboard,
+    folders: RunFolders,
+    styles: Styles,
+    shared: Sequence[Chart],
+    shown: Sequence[str],
+    own: Sequence[str],
 ) -> LeaderboardView:
     """Return one leaderboard; `styles` and the charts `shared` belong to its setting.
 
-    Of several seeds the files of the first are read.
+    Of several seeds the files of the first are read, of other results than the user's only if they are shown.
     """
     entries = [replace(e, runs=sorted(e.runs, key=lambda run: run.seed)) for e in board.entries]
     measures = headlines(entries)
     entries = ranked(entries, measures[0]) if measures else entries
     compared = [compare_entries(measure, entries, folders) for measure in measures]
-    files = [(entry, RunFiles(folders.folders.get(entry.runs[0].run_id))) for entry in entries]
+    files = [
+        (entry, RunFiles(folders.folders.get(entry.runs[0].run_id)))
+        for entry in entries
+        if entry.label in {*shown, *own}
+    ]
     summaries = {entry.label: summary for entry, run in files if (summary := run.summary())}
     panels = [
         filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
         for number, (entry, run) in enumerate(files)
     ]
-    first, costs = entries[0].runs[0], scoring_costs(entries).seconds
-    models = dict.fromkeys(model for entry in entries for model in entry.runs[0].downstream)
-    losses = {model: {entry.label: run.losses(model) for entry, run in files} for model in models}
+    first, costs = entries[0].runs[0], scoring_costs(entries)
     captioned = captioned_sets(files)
-    captioner = next((m.evaluation for m in measures if m.model == "captioner"), "")
     charts = [
-        cost_chart(f"{key}-cost", entries, chart_measures(entries), styles),
+        cost_chart(f"{key}-cost", entries, chart_measures(entries), styles, shown),
         kept_chart(f"{key}-kept", entries, summaries),
         overlap_chart(f"{key}-overlap", summaries, first.k / max(1, first.selection.scored)),
-        training_chart(f"{key}-training", losses, styles),
-        diversity_chart(f"{key}-diversity", entries, captioner, styles),
     ]
+    answers = [answer for of_metric in compared if (answer := _answer(of_metric, costs))]
+    shipped = frozenset(entry.label for entry in entries if entry.label not in own)
     return LeaderboardView(
         key=key,
         board=board,
         first=first,
         seeds=sorted({len(entry.runs) for entry in entries}),
-        answers=[answer for of_metric in compared if (answer := _answer(of_metric, costs))],
+        answers=answers,
+        machine=_machine([entry for entry in entries if entry.label in {a.cheapest for a in answers}]),
+        shown=shown,
+        shipped=shipped,
         tables=page_tables(entries, compared),
         charts=[*shared, *(chart for chart in charts if chart)],
         panels=panels,
         captioned=captioned,
-        missing=_missing(panels, losses, captioned),
+        missing=[panel.label for panel in panels if not panel.scores],
     )
 
 
-def _answer(compared: Compared, costs: Mapping[str, float | None]) -> Answer | None:
-    """Return the filters that may rank first; None where nothing can be compared. `costs` are by label."""
-    competing, comparison = compared.competing, compared.comparison
+def _answer(compared: Compared, costs: ScoringCosts) -> Answer | None:
+    """Return the filters that may rank first; None where nothing can be compared."""
+    competing, comparison, measure = compared.competing, compared.comparison, compared.measure
     if len(competing) < 2 or all(comparison.estimates[index].over_images is None for index in competing):
         return None
     best_first = [index for index in compared.ranking if index in competing]
     first = [index for index in best_first if comparison.ranks(index, competing)[0] == 1]
-    labels = [compared.entries[index].label for index in first]
-    known = {label: seconds for label in labels if (seconds := costs[label]) is not None}
-    cheapest = min(known, key=known.__getitem__) if len(known) == len(labels) else ""
+    entries = {compared.entries[index].label: compared.entries[index] for index in first}
+    known = {label: seconds for label in entries if (seconds := costs.seconds[label]) is not None}
+    cheapest = min(known, key=known.__getitem__) if len(known) == len(entries) else ""
+    pairs = pairs_read(entries[cheapest].runs[0]) if cheapest else 0
+    on = "on one core" if costs.unit == "processor s" else "of one worker"
     return Answer(
-        metric=f"{compared.measure.label}, {compared.measure.evaluation}",
-        labels=labels,
+        question=QUESTIONS.get(measure.metric, measure.label),
+        metric=measure.label,
+        evaluation=measure.evaluation,
+        labels=list(entries),
+        value=measure.text(comparison.estimates[first[0]].mean),
         sure=compared.best() is not None,
         cheapest=cheapest,
-        cost=seconds_text(known[cheapest]) if cheapest else "",
+        cost=f"{seconds_text(known[cheapest])} {on}" if cheapest else "",
+        paper_cost=f"{max(0.1, known[cheapest] / pairs * PAPER_POOL / 3600):,.1f} h {on}" if pairs else "",
     )
 
 
-def _missing(
-    panels: Sequence[FilterPanel],
-    losses: Mapping[str, Mapping[str, object]],
-    captioned: Sequence[CaptionedSet],
-) -> list[str]:
-    """Return a line per kind of file that some runs lack."""
-    labels = [panel.label for panel in panels]
-    lacking = {
-        "selection.json (scores, what is kept, overlap)": [p.label for p in panels if not p.scores],
-        "gallery.parquet (pairs by score)": [p.label for p in panels if not p.pairs],
-        "examples.parquet (generated captions)": [] if captioned else labels,
-        "losses.json (training curves)": [
-            label for label in labels if not any(of_model[label] for of_model in losses.values())
-        ],
-    }
-    return [
-        f"{name}: missing for {', '.join(of_file) if len(of_file) < len(labels) else 'every filter'}"
-        for name, of_file in lacking.items()
-        if of_file
-    ]
+def _machine(entries: Sequence[Entry]) -> str:
+    """Return where the scores of the entries were made, and if by toy models."""
+    runs = [entry.runs[0] for entry in entries]
+    toys = ", with the demo's toy models" * any(has_toy_models(run.selection.config) for run in runs)
+    return " and ".join(dict.fromkeys(run.machine for run in runs)) + toys
 
 
-def leaderboard_page(results: Sequence[Result], folders: RunFolders, tables: Sequence[Table]) -> str:
-    """Return the whole page; it says which files the folders of runs lack."""
-    views = leaderboard_views(results, folders)
+def leaderboard_page(
+    results: Sequence[Result], folders: RunFolders, tables: Sequence[Table], shipped: Sequence[Result] = ()
+) -> str:
+    """Return the whole page; it says which files the folders of runs lack.
+
+    `shipped` are results that `results` are compared with, and marked; `tables` follow the leaderboards.
+    """
+    views = leaderboard_views([*results, *shipped], folders, {run.run_id for run in shipped})
     panels = [panel for view in views for panel in view.panels]
     images = Images(thumbnails(panels, [captioned for view in views for captioned in view.captioned]))
-    families = {result.family for result in results if result.family}
     charts = [chart for v in views for chart in (*v.charts, *(p.scores for p in v.panels if p.scores))]
     return render(
         "page.html",
@@ -174,9 +223,8 @@ def leaderboard_page(results: Sequence[Result], folders: RunFolders, tables: Seq
         first=max(views, key=lambda view: len(view.panels), default=None),  # shown first
         images=images,
         tables=tables,
-        legend=[LEGEND, RANKS],
+        legend=[*LEGEND, RANKS],
         min_seeds=MIN_SEEDS,
-        families=[name for name in FAMILIES if name in families] + sorted(families - set(FAMILIES)),
         metric_sets=list(dict.fromkeys(table.name for view in views for table in view.tables)),
         provenance=_provenance(results),
     )

@@ -7,33 +7,28 @@ from benchmark.results.page.estimates import Value, all_measures, value_of
 from benchmark.results.report.certainty import Compared
 from benchmark.results.report.columns import table_columns
 from benchmark.results.report.entry_facts import clean_percentage, cost_notes, pairs_read, scoring_costs
-from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations, headlines
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations
 from benchmark.results.report.table import MISSING
 from benchmark.results.result import Result
 
 
 @dataclass(frozen=True)
-class Range:
-    """The ends of an interval, and the value, on the scale of their column, in percent."""
-
-    low: float
-    value: float
-    high: float
-
-
-@dataclass(frozen=True)
 class PageCell:
-    """A text, the number that sorts it (None sorts last), notes below it, and its interval as a picture."""
+    """A text, the number that sorts it (None sorts last), and a note; `title` is its interval in words.
+
+    `range` has the lower end, the value and the upper end of the interval on the scale of the column, in percent.
+    """
 
     text: str
     sort: float | None = None
-    notes: tuple[str, ...] = ()
-    range: Range | None = None
+    note: str = ""
+    title: str = ""
+    range: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Row:
-    """A filter; `role` says that it does not compete, or that it is the reference."""
+    """A filter; `role` says that it does not compete, or that it is random selection."""
 
     label: str
     family: str
@@ -76,19 +71,32 @@ def page_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[
 
 
 def _headline_table(entries: Sequence[Entry], compared: Sequence[Compared]) -> PageTable:
-    measures, costs = headlines(entries), scoring_costs(entries)
-    columns = {
-        f"{measure.label}, {measure.evaluation}": [
-            _with_rank(cell, entry, of_metric) for entry, cell in zip(entries, cells, strict=True)
-        ]
-        for measure, cells, of_metric in zip(measures, _columns(entries, measures), compared, strict=True)
-    }
+    costs, columns = scoring_costs(entries), list[tuple[str, list[PageCell]]]()
+    for of_metric, cells in zip(compared, _columns(entries, [c.measure for c in compared]), strict=True):
+        name = f"{of_metric.measure.label}, {of_metric.measure.evaluation}"
+        ranked = [_with_rank(cell, entry, of_metric) for entry, cell in zip(entries, cells, strict=True)]
+        columns.append((name, ranked))
+        if REFERENCE in [entry.label for entry in of_metric.entries] and len(of_metric.entries) > 1:
+            columns.append(("above random", [_above_random(entry, of_metric) for entry in entries]))
     clean = [clean_percentage(entry) for entry in entries]
     if any(percentage is not None for percentage in clean):
-        columns["clean pairs kept"] = [_number(percentage, "{:.0f}%") for percentage in clean]
-    columns[costs.heading] = [_seconds(costs.seconds[entry.label]) for entry in entries]
-    columns["seeds"] = [_number(len(entry.runs), "{}") for entry in entries]
-    return _table("headline metrics", list(columns), entries, list(columns.values()), costs.notes)
+        columns.append(("clean pairs kept", [_number(percentage, "{:.0f}%") for percentage in clean]))
+    columns.append((costs.heading, [_seconds(costs.seconds[entry.label]) for entry in entries]))
+    columns.append(("seeds", [_number(len(entry.runs), "{}") for entry in entries]))
+    header, cells_by_column = zip(*columns, strict=True)
+    return _table("headline metrics", [*header], entries, cells_by_column, costs.notes)
+
+
+def _above_random(entry: Entry, compared: Compared) -> PageCell:
+    """Return the difference from random selection, in brackets if it is not significant."""
+    if entry not in compared.entries or entry.label == REFERENCE:
+        return PageCell(MISSING)
+    index, labels = compared.entries.index(entry), [other.label for other in compared.entries]
+    random, measure, comparison = labels.index(REFERENCE), compared.measure, compared.comparison
+    difference = comparison.estimates[index].mean - comparison.estimates[random].mean
+    text = ("-" if difference < 0 else "+") + measure.text(abs(difference))
+    certain = comparison.above(index, random) or comparison.above(random, index)
+    return PageCell(text if certain else f"({text})", measure.signed(difference))
 
 
 def _table(
@@ -115,8 +123,8 @@ def _missing(entries: Sequence[Entry], model: str, evaluation: str, columns: Con
 def role(entry: Entry) -> str:
     """Return the role that sets an entry apart from the filters that compete; empty for these."""
     if entry.is_upper_bound:
-        return "does not compete"
-    return "reference" if entry.label == REFERENCE else ""
+        return "no competitor"
+    return "baseline" if entry.label == REFERENCE else ""
 
 
 def _columns(entries: Sequence[Entry], measures: Sequence[Measure]) -> list[list[PageCell]]:
@@ -125,23 +133,24 @@ def _columns(entries: Sequence[Entry], measures: Sequence[Measure]) -> list[list
     for measure in measures:
         values = [value_of(entry, measure) for entry in entries]
         ends = [end for v in values if v for end in (v.value, v.low, v.high) if end is not None]
-        columns.append([_metric_cell(v, min(ends), max(ends)) if v else PageCell(MISSING) for v in values])
+        columns.append(
+            [_metric_cell(measure, v, min(ends), max(ends)) if v else PageCell(MISSING) for v in values]
+        )
     return columns
 
 
-def _metric_cell(value: Value, lowest: float, highest: float) -> PageCell:
+def _metric_cell(measure: Measure, value: Value, lowest: float, highest: float) -> PageCell:
+    cell = PageCell(value.text, measure.signed(value.value), title=value.note)
     if value.low is None or value.high is None:
-        return PageCell(value.text, value.value)
+        return cell
     width = (highest - lowest) or 1.0
     scaled = (round(100 * (end - lowest) / width, 1) for end in (value.low, value.value, value.high))
-    return PageCell(value.text, value.value, (value.note,), Range(*scaled))
+    return replace(cell, range=tuple(scaled))
 
 
 def _with_rank(cell: PageCell, entry: Entry, compared: Compared) -> PageCell:
-    if entry.is_upper_bound or entry not in compared.entries:
-        return cell
-    rank = compared.rank(compared.entries.index(entry))
-    return replace(cell, notes=(*cell.notes, f"rank {rank}"))
+    rank = compared.rank(compared.entries.index(entry)) if entry in compared.entries else MISSING
+    return cell if rank == MISSING else replace(cell, note=rank.replace(" to ", "–"))
 
 
 def _cost_cells(entry: Entry, seconds: float | None) -> list[PageCell]:
@@ -158,10 +167,10 @@ def _cost_cells(entry: Entry, seconds: float | None) -> list[PageCell]:
 
 
 def _memory(run: Result) -> PageCell:
-    """Return the peak memory of a run's process, and below it that of its workers; sorted by the larger one."""
+    """Return the peak memory of a run's process, and with it that of its workers; sorted by the larger one."""
     process, workers = (size / 2**30 for size in (run.peak_rss_bytes, run.workers_peak_rss_bytes))
-    notes = (f"workers {workers:.2g} GiB",) if workers else ()
-    return PageCell(f"{process:.2g} GiB", max(process, workers), notes) if process else PageCell(MISSING)
+    note = f"workers {workers:.2g} GiB" if workers else ""
+    return PageCell(f"{process:.2g} GiB", max(process, workers), note) if process else PageCell(MISSING)
 
 
 def seconds_text(seconds: float) -> str:

@@ -7,11 +7,13 @@ from html import escape
 from typing import Any
 
 from benchmark.core.sanitize import visible
-from benchmark.results.report.leaderboard import REFERENCE, UPPER_BOUND, Entry
-from benchmark.results.report.picture import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, shortened
+from benchmark.results.report.leaderboard import REFERENCE, Entry
 
 Json = dict[str, Any]
 Styles = Mapping[str, Json]  # lines and markers by label
+# Colours that colour-blind people can distinguish (Okabe and Ito 2008), and a grey.
+BLUE, ORANGE, SKY, GREEN, PINK = "#0072b2", "#d55e00", "#56b4e9", "#009e73", "#cc79a7"
+AMBER, YELLOW, GREY, BROWN, INDIGO = "#e69f00", "#f0e442", "#a0a6ae", "#7a5230", "#4b3f8f"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
@@ -44,6 +46,11 @@ def words(text: str) -> str:
     return escape(visible(text), quote=False)
 
 
+def shortened(label: str) -> str:
+    """Return both ends of a label that has more than 26 characters; the tooltip has the whole label."""
+    return label if len(label) <= 26 else f"{label[:14]}…{label[-11:]}"
+
+
 def number(value: float) -> float | None:
     """Return a value with 5 significant digits; None, which leaves a gap, if it is not finite."""
     return float(f"{value:.5g}") if math.isfinite(value) else None
@@ -68,24 +75,36 @@ def row_axis(labels: Sequence[str]) -> Json:
 
 def row_layout(labels: Sequence[str], x_axis: Json, **settings: Any) -> Json:
     """Return the layout of a chart with one row per label."""
-    return {"height": 110 + ROW * len(labels), "xaxis": x_axis, "yaxis": row_axis(labels), **settings}
+    rows = {"rows": list(labels)}  # for the script, which leaves out rows
+    return {
+        "height": 110 + ROW * len(labels),
+        "xaxis": x_axis,
+        "yaxis": row_axis(labels),
+        "meta": rows,
+        **settings,
+    }
 
 
 def line_styles(entries: Iterable[Entry]) -> Styles:
-    """Return the line and marker of each label: a colour, symbol and dash that only it has, up to 36."""
-    competing: dict[str, None] = {}
-    styles: dict[str, Json] = {}
+    """Return the line and marker of each label: a colour and dash that only it has; grey if it does not compete."""
+    competing, aside = dict[str, None](), dict[str, str]()
     for entry in entries:
-        if entry.label == REFERENCE:
-            styles[entry.label] = _style(NEUTRAL, "circle-open", "dash")
-        elif entry.runs[0].family == UPPER_BOUND:
-            styles[entry.label] = _style(NEUTRAL, "diamond-open", "dot")
+        if entry.label == REFERENCE or entry.is_upper_bound:
+            aside[entry.label] = "circle-open" if entry.label == REFERENCE else "diamond-open"
         else:
             competing[entry.label] = None
+    styles = {
+        label: _style(NEUTRAL, symbol, _dash(number + 1))
+        for number, (label, symbol) in enumerate(aside.items())
+    }
     for index, label in enumerate(competing):
-        turn = index // len(COLOURS) % len(SYMBOLS)
-        styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn], DASHES[turn])
+        turn = index // len(COLOURS)
+        styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn % len(SYMBOLS)], _dash(turn))
     return styles
+
+
+def _dash(turn: int) -> str:
+    return DASHES[turn] if turn < len(DASHES) else f"{turn}px,3px,1px,3px"
 
 
 def _style(colour: str, symbol: str, dash: str) -> Json:

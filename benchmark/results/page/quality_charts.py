@@ -1,30 +1,37 @@
-"""Charts of trained models' quality: by size, by cost, while training, by position of a word."""
+"""Charts of trained models' quality: by size, and by cost."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from benchmark.results.page.estimates import Value, value_of
-from benchmark.results.page.plotly_charts import NEUTRAL, Chart, Json, Styles, Variant, axis, number, words
+from benchmark.results.page.plotly_charts import (
+    NEUTRAL,
+    Chart,
+    Json,
+    Styles,
+    Variant,
+    axis,
+    number,
+    shortened,
+    words,
+)
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Entry, Measure
-from benchmark.results.run_folder import Losses
 
-LABELLED = 12  # points of a chart that can have their names next to them
-POINTS = 100  # of a loss curve
-NGRAMS = {"Unique-1": "words", "Unique-2": "pairs of words", "Unique-4": "4-grams"}
+PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
 
 
 def size_chart(
     key: str, entries: Sequence[Entry], measures: Mapping[str, Measure], styles: Styles
 ) -> Chart | None:
-    """Return each metric over the number of pairs kept; None unless some filter was run at several sizes."""
+    """Return each metric over the number of pairs kept, of filters at several sizes; None without any."""
     by_label: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda e: e.size):
         by_label.setdefault(entry.label, []).append(entry)
     sizes = sorted({entry.size for entry in entries})
-    if max(len(of_label) for of_label in by_label.values()) < 2:
+    by_label = {label: of_label for label, of_label in by_label.items() if len(of_label) > 1}
+    if not by_label:
         return None
     ticks = {"tickvals": list(range(len(sizes))), "ticktext": [thousands(size) for size in sizes]}
     variants = []
@@ -34,16 +41,24 @@ def size_chart(
             if points := [(e.size, value) for e in of_label if (value := value_of(e, measure))]:
                 texts = [f"{label}, {thousands(size)}: {_shown(value)}" for size, value in points]
                 x = [sizes.index(size) for size, _ in points]
-                data.append(_estimates(label, x, [value for _, value in points], texts) | styles[label])
+                estimates = _estimates(label, x, [value for _, value in points], texts)
+                data.append(estimates | styles[label] | _named(label))
         variants.append(_variant(name, data, 420, axis("size", **ticks), measure.label))
-    note = "Size as written for the paper's pool. Bars are the intervals of the table."
+    note = "Filters at several sizes, as written for the paper's pool. Bars are the intervals of the table."
     return Chart(key, "Quality against size", note, variants)
 
 
 def cost_chart(
-    key: str, entries: Sequence[Entry], measures: Mapping[str, Measure], styles: Styles
+    key: str,
+    entries: Sequence[Entry],
+    measures: Mapping[str, Measure],
+    styles: Styles,
+    shown: Collection[str],
 ) -> Chart | None:
-    """Return each metric over seconds of scoring, with the Pareto front; None if no scoring was timed."""
+    """Return each metric over seconds of scoring, with the Pareto front; None if fewer than two filters compete.
+
+    All filters are points; the names of those in `shown` and on the front are next to theirs.
+    """
     variants = []
     costs = scoring_costs(entries)
     for name, measure in measures.items():
@@ -52,9 +67,9 @@ def cost_chart(
             for entry in entries
             if (seconds := costs.seconds[entry.label]) and (value := value_of(entry, measure))
         ]
-        if not points:
-            continue
         competing = [(s, measure.signed(v.value)) for e, s, v in points if not e.is_upper_bound]
+        if len(competing) < 2:
+            continue
         front = [(seconds, measure.signed(best)) for seconds, best in _pareto_front(competing)]
         data: list[Json] = [
             {
@@ -62,16 +77,18 @@ def cost_chart(
                 "line": {"color": NEUTRAL, "shape": "hv", "width": 1.5}, "hoverinfo": "skip", "showlegend": False,
             }
         ]  # fmt: skip
-        sides = _label_sides([(math.log10(seconds), v.value) for _, seconds, v in points])
-        for (entry, seconds, value), side in zip(points, sides, strict=True):
+        for entry, seconds, value in points:
             text = f"{entry.label}: {seconds:,.4g} s, {_shown(value)}"
-            named = len(points) <= LABELLED or (seconds, value.value) in front
+            named = entry.label in shown or (seconds, value.value) in front
             point = _estimates(entry.label, [seconds], [value], [text]) | styles[entry.label]
-            mode = {"mode": "markers+text", "text": [words(entry.label)]} if named else {"mode": "markers"}
-            place = {"textposition": f"top {side}", "cliponaxis": False, "showlegend": not named}
-            data.append(point | mode | place)
-        variants.append(_variant(name, data, 440, axis(costs.unit_name, type="log", dtick=1), measure.label))
-    note = "The line is the Pareto front: filters that no cheaper one beats, by their values without the intervals."
+            data.append(point | {"mode": "markers"} | (_named(entry.label) if named else PALE))
+        variant = _variant(name, data, 440, axis(costs.unit_name, type="log", dtick=1), measure.label)
+        variant.layout["meta"] = {"everyone": True}  # for the script, which else draws the filters shown
+        variants.append(variant)
+    note = (
+        "The line is the Pareto front: filters that no cheaper one beats, by their values without the intervals."
+        " Point at a pale mark for its name."
+    )
     note = " ".join([note, *costs.notes])
     return Chart(key, "Quality against the cost of scoring", note, variants) if variants else None
 
@@ -85,65 +102,13 @@ def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, fl
     return front
 
 
-def _label_sides(points: Sequence[tuple[float, float]]) -> list[str]:
-    """Return the side of each point (x, y) for its label: clear of the right edge and of its neighbour."""
-    left, right = min(x for x, _ in points), max(x for x, _ in points)
-    near = 0.06 * (max(y for _, y in points) - min(y for _, y in points))
-    sides = ["right"] * len(points)
-    lower: int | None = None
-    for index in sorted(range(len(points)), key=lambda i: points[i][1]):
-        x, y = points[index]
-        if x > left + 0.7 * (right - left):
-            sides[index] = "left"
-        if lower is not None and y - points[lower][1] < near and abs(x - points[lower][0]) < 1:
-            sides[index] = "right" if sides[lower] == "left" else "left"
-        lower = index
-    return sides
-
-
-def training_chart(key: str, curves: Mapping[str, Mapping[str, Losses]], styles: Styles) -> Chart | None:
-    """Return the training losses, by model and label; None without any."""
-    variants = []
-    for model, by_label in curves.items():
-        data = []
-        for label, losses in by_label.items():
-            shown = losses[:: math.ceil(len(losses) / POINTS)] if losses else []
-            x = [number(seen) for seen, _ in shown]
-            hover = {"hovertemplate": "%{fullData.name}: %{y:.3g} at %{x:,}<extra></extra>"}
-            data.append(_line(label, x, [loss for _, loss in shown], line=styles[label]["line"], **hover))
-        if any(trace["x"] for trace in data):
-            variants.append(_variant(model.replace("_", " "), data, 400, axis("samples seen"), "loss"))
-    note = "The loss of each batch that was logged, of the first seed."
-    return Chart(key, "Training curves", note, variants) if variants else None
-
-
-def diversity_chart(key: str, entries: Sequence[Entry], evaluation: str, styles: Styles) -> Chart | None:
-    """Return the number of different n-grams at each position of the captions (AVA-Captions, Figure 5)."""
-    variants = []
-    for name, ngrams in NGRAMS.items():
-        data = []
-        for entry in entries:
-            run, label = entry.runs[0], entry.label
-            metrics = [m for model in run.downstream for m in run.metrics(model, evaluation)]
-            if curve := next((metric.curve for metric in metrics if metric.name == name), ()):
-                positions = list(range(1, len(curve) + 1))
-                texts = [f"{label}, position {x}: {y:g}" for x, y in zip(positions, curve, strict=True)]
-                hover = {"hovertext": list(map(words, texts)), "hoverinfo": "text"}
-                data.append(_line(label, positions, curve, line=styles[label]["line"], **hover))
-        if data:
-            title = f"different {ngrams}"
-            variants.append(_variant(title, data, 400, axis("position in the caption"), title))
-    note = f"Of the captions of {evaluation}."
-    return Chart(key, "Diversity of captions by position", note, variants) if variants else None
-
-
 def _variant(name: str, data: list[Json], height: int, x_axis: Json, y_title: str) -> Variant:
     return Variant(name, data, {"height": height, "xaxis": x_axis, "yaxis": axis(y_title)})
 
 
 def _line(label: str, x: Sequence[float | None], y: Sequence[float], **settings: Any) -> Json:
     line: Json = {"type": "scatter", "mode": "lines", "name": words(label), "meta": label}
-    return line | {"x": list(x), "y": list(map(number, y)), **settings}
+    return line | {"x": list(x), "y": list(map(number, y)), "showlegend": False, **settings}
 
 
 def _estimates(label: str, x: Sequence[float], values: Sequence[Value], texts: Sequence[str]) -> Json:
@@ -155,6 +120,11 @@ def _estimates(label: str, x: Sequence[float], values: Sequence[Value], texts: S
     }  # fmt: skip
     hover = {"hovertext": list(map(words, texts)), "hoverinfo": "text"}
     return _line(label, x, [v.value for v in values], error_y=bars, **hover) | {"mode": "lines+markers"}
+
+
+def _named(label: str) -> Json:
+    """Return the settings of a series that has its name where it ends, which the page's script writes."""
+    return {"customdata": [words(shortened(label))]}
 
 
 def _shown(value: Value) -> str:

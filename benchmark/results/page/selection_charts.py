@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, combinations, pairwise
 
 from benchmark.results.page.plotly_charts import (
+    AMBER,
+    BLUE,
+    BROWN,
     COLOURS,
+    GREEN,
+    GREY,
+    INDIGO,
+    ORANGE,
+    PINK,
+    SKY,
+    YELLOW,
     Chart,
     Json,
     Variant,
@@ -16,18 +26,6 @@ from benchmark.results.page.plotly_charts import (
     words,
 )
 from benchmark.results.report.leaderboard import Entry
-from benchmark.results.report.picture import (
-    AMBER,
-    BLUE,
-    BROWN,
-    GREEN,
-    GREY,
-    INDIGO,
-    ORANGE,
-    PINK,
-    SKY,
-    YELLOW,
-)
 from benchmark.results.selection_summary import Histogram, SelectionSummary, jaccard
 
 # Kinds of captions by their grade: first the kinds that describe the picture.
@@ -37,7 +35,6 @@ KIND_COLOURS = {
 }  # fmt: skip
 POOL, REST = "the pool", "the rest"
 MOST_VALUES = 8  # of one kind that have their own colour
-NUMBERED = 25  # rows of a heat map whose cells can hold a number
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 Summaries = Mapping[str, SelectionSummary]  # by label
@@ -137,8 +134,7 @@ def overlap_chart(key: str, summaries: Summaries, ratio: float) -> Chart | None:
         "type": "heatmap", "z": indices, "x": positions, "y": positions, "zmin": 0, "zmax": 1,
         "colorscale": "Cividis", "hovertext": texts, "hoverinfo": "text", "xgap": 1, "ygap": 1,
     }  # fmt: skip
-    if len(labels) <= NUMBERED:
-        trace |= {"texttemplate": "%{z:.2f}", "showscale": False}
+    trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 10}, "showscale": False}
     layout = row_layout(labels, row_axis(labels) | {"range": [-0.5, len(labels) - 0.5], "tickangle": -90})
     layout["height"] += 90
     note = (

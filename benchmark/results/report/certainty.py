@@ -152,8 +152,8 @@ class Compared:
         return [index for index, entry in enumerate(self.entries) if not entry.is_upper_bound]
 
     def rank(self, index: int) -> str:
-        """Return the range of ranks of an entry as text, with * if it says nothing of other seeds."""
-        if self.entries[index].is_upper_bound:
+        """Return the range of ranks of an entry among several as text, with * if it says nothing of other seeds."""
+        if self.entries[index].is_upper_bound or len(self.competing) < 2:
             return MISSING
         low, high = self.comparison.ranks(index, self.competing)
         few = "*" * (self.comparison.estimates[index].over_seeds is None)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.pool.pairs import Written
-from benchmark.results.report.entry_facts import loss_note
+from benchmark.results.report.entry_facts import has_toy_models, loss_note, settings_of_what_ran
 from benchmark.results.result import Result
 from benchmark.selection.manifest import Manifest
 
@@ -83,7 +83,7 @@ def data_card(
         tags=["image-text-pairs", "data-filtering", "datacomp", "pairsift"],
         configs=[{"config_name": "default", "data_files": [{"split": "train", "path": "subset.parquet"}]}],
     )
-    settings = {"filter": manifest.config, "selector": manifest.selector_config}
+    settings = {"filter": settings_of_what_ran(manifest.config), "selector": manifest.selector_config}
     card = DatasetCard.from_template(
         header,
         template_path=str(TEMPLATE),
@@ -93,6 +93,7 @@ def data_card(
         captions=captions,
         results=results,
         settings=json.dumps(without_folders(settings), indent=2),
+        toy_models=has_toy_models(manifest.config),
         download=DOWNLOAD,
         code=code_span,
         notes=loss_note,

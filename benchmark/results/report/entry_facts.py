@@ -1,11 +1,20 @@
 """Facts of a row that several tables show: the cost of scoring, clean pairs, lost pairs, contamination."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from benchmark.core.batch import NO_SCORE, counts
 from benchmark.results.report.leaderboard import Entry
 from benchmark.results.result import Result
+
+DISTILLED = (
+    "_target_",
+    "mode",
+    "checkpoint",
+    "precision",
+)  # settings of SBA, VBA and ICC that their scorers need
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,21 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
 
 def _counts(run: Result) -> bool:
     return run.scoring.cpu_seconds is not None and all(stage.device == "cpu" for stage in run.stages.values())
+
+
+def settings_of_what_ran(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a filter without those of pipelines in whose place it loaded a distilled scorer."""
+    distilled = config.get("mode") == "distilled"
+    return {
+        name: settings_of_what_ran(value) if isinstance(value, Mapping) else value
+        for name, value in config.items()
+        if not distilled or name in DISTILLED
+    }
+
+
+def has_toy_models(config: Mapping[str, Any]) -> bool:
+    """Tell whether a filter with these settings loads a scale model of the demo."""
+    return "demo/models/" in json.dumps(settings_of_what_ran(config))
 
 
 def pairs_read(run: Result) -> int:

@@ -1,4 +1,4 @@
-"""The leaderboard as one table and one picture, for the first screen of a README."""
+"""The leaderboard as one table, for the first screen of a README."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,10 +6,8 @@ from dataclasses import replace
 
 from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import RunFolders, compare_entries
-from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import clean_percentage, scoring_costs
 from benchmark.results.report.leaderboard import Leaderboard, headlines, leaderboards
-from benchmark.results.report.picture import draw_picture
 from benchmark.results.report.table import MISSING, Cell, Table, table_lines
 from benchmark.results.result import Result
 
@@ -23,7 +21,7 @@ def summary_board(results: Sequence[Result]) -> Leaderboard:
     """Return the leaderboard with the most runs of the setting with the most runs. Raises `UserError` without any."""
     boards = leaderboards(results)
     if not boards:
-        raise UserError("task.publish and task.picture need results; results_dir has none")
+        raise UserError("task.publish needs results; results_dir has none")
     of_setting = [board for board in boards if board.protocol.setting == boards[0].protocol.setting]
     return max(of_setting, key=lambda board: sum(len(entry.runs) for entry in board.entries))
 
@@ -44,17 +42,6 @@ def summary_table(board: Leaderboard, folders: RunFolders) -> Table:
     rows = [[Cell(entry.label), *cells] for entry, *cells in zip(entries, *columns.values(), strict=True)]
     notes = [board.protocol_note, *board.notes, INTERVALS, *costs.notes]
     return Table(board.title, ["filter", *columns], rows, notes)
-
-
-def summary_picture(board: Leaderboard, folders: RunFolders) -> str:
-    """Return an SVG file: the ranking of each headline metric, side by side."""
-    compared = [compare_entries(measure, board.entries, folders) for measure in headlines(board.entries)]
-    run = board.entries[0].runs[0]
-    title = (
-        f"Size {thousands(run.size)} of pool {run.pool}, mean and 95% interval. Blue: better than random (dashed"
-        " line); light blue: too few seeds to tell; orange: not better. Dashed bar: reads the planted grades."
-    )
-    return draw_picture(title, compared)
 
 
 def publish(text: str, tables: Mapping[str, Table], file: str) -> str:

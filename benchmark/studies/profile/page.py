@@ -6,8 +6,19 @@ from markupsafe import Markup
 
 from benchmark.core.sanitize import visible
 from benchmark.results.page.html_page import chart_html, plain_page, table_html
-from benchmark.results.page.plotly_charts import Chart, Json, Variant, axis, number
-from benchmark.results.report.picture import BLUE, GREEN, GREY, ORANGE, PINK, SKY
+from benchmark.results.page.plotly_charts import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    SKY,
+    Chart,
+    Json,
+    Variant,
+    axis,
+    number,
+)
 from benchmark.results.report.table import Cell, Table
 from benchmark.studies.profile.profiling import Cluster, Profile
 from benchmark.studies.profile.statistics import parrot_fractions

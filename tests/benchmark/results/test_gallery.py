@@ -30,7 +30,7 @@ def encoded(size: tuple[int, int]) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("size", "small"), [((400, 200), (96, 48)), ((20, 30), (20, 30)), ((5000, 100), (96, 2))]
+    ("size", "small"), [((400, 200), (192, 96)), ((20, 30), (20, 30)), ((5000, 100), (192, 4))]
 )
 def test_the_longer_side_is_bounded(size: tuple[int, int], small: tuple[int, int]) -> None:
     image = decode_image(encoded(size))

@@ -25,7 +25,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
     tracker.log({"captioner/loss": 2.5}, step=100)
     tracker.log({"dual_encoder/loss": 1.5}, step=64)
     tracker.log_captions("captioner/captions", CAPTIONS * 2, step=100)
-    tracker.finish(*finished_run(folder / "results"))
+    tracker.finish(*finished_run(folder / "results"), [])
     return EventAccumulator(str(folder / "tensorboard" / facts().run_id)).Reload()
 
 
@@ -73,10 +73,10 @@ def test_scores_are_histograms_of_pool_and_kept(logged: Any) -> None:
 
 def test_pairs_and_captions_have_pictures(logged: Any) -> None:
     kept, dropped = picture(logged, "selection/kept"), picture(logged, "selection/dropped")
-    assert kept.size == dropped.size == (96, 96)
+    assert kept.size == dropped.size == (192, 192)
     assert np.asarray(kept)[10, 10].tolist() == pytest.approx([254, 0, 0], abs=3)
-    assert picture(logged, "captioner/captions/images").size == (2 * 96, 96)
-    assert picture(logged, "captioner/examples").size == (96, 96)
+    assert picture(logged, "captioner/captions/images").size == (2 * 192, 192)
+    assert picture(logged, "captioner/examples").size == (192, 192)
 
 
 @pytest.mark.parametrize("name", ["captioner/captions", "captioner/examples", "selection/kept"])

@@ -1,14 +1,21 @@
 """W&B without a key: an offline run, no prompt, no network; its file is read back."""
 
+import os
+import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
+import wandb
 from PIL import Image
 
-from benchmark.results.wandb_tracker import WandbTracker, has_key
+from benchmark.results.wandb_tracker import WandbTracker, has_key, read_records
+from tests.benchmark.results.report.made_results import captioned
 from tests.benchmark.results.run_folders import CAPTIONS, SCRIPT, facts, finished_run
 from tests.benchmark.results.wandb_files import OfflineRun
+from tests.benchmark.results.wandb_server import History
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +42,9 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> OfflineRun:
         for model in ("captioner", "dual_encoder"):
             tracker.log({f"{model}/loss": 2.5, f"{model}/gradient_norm": 1.5}, step=100)
         tracker.log_captions("captioner/captions", CAPTIONS, step=100)
-        tracker.finish(*finished_run(folder / "results"))
+        tracker.finish(
+            *finished_run(folder / "results"), [captioned("random", 0.2), captioned("random", 0.4, seed=1)]
+        )
         return OfflineRun(folder)
 
 
@@ -66,15 +75,19 @@ def test_each_model_has_its_own_axis(logged: OfflineRun) -> None:
 def test_metrics_are_in_the_summary(logged: OfflineRun) -> None:
     assert logged.summary["captioner/coco/CIDEr"] == 0.5
     assert "captioner/coco/SPICE" not in logged.summary  # an absent metric is absent there too
+    assert (logged.summary["captioner/coco/CIDEr/low"], logged.summary["captioner/coco/CIDEr/high"]) == (
+        0.4,
+        0.6,
+    )
+    assert logged.summary["captioner/coco/CIDEr/above_random"] == pytest.approx(0.2)
+    (row,), _ = logged.table("metrics")
+    assert row[:7] == ["captioner", "coco", "CIDEr", "fraction", 0.5, 0.4, 0.6]
+    assert row[7:] == pytest.approx([0.3, 0.2])
     assert logged.summary["kept/person"] == 5
     assert logged.summary["threshold"] == 0.25
 
 
-def test_scores_are_histograms_of_pool_and_kept(logged: OfflineRun) -> None:
-    merged = {name: value for row in logged.history for name, value in row.items()}
-    assert merged["selection/scores_pool.values"] == [30, 10]
-    assert merged["selection/scores_kept.values"] == [0, 4]
-    assert merged["selection/scores_kept.bins"] == [0.0, 0.5, 1.0]
+def test_scores_are_a_table_of_pool_and_kept(logged: OfflineRun) -> None:
     rows, _ = logged.table("selection/histogram")
     assert rows[1] == [0.75, 0.25, "clip: pool"]
     assert rows[3] == [0.75, 1.0, "clip: kept"]
@@ -109,17 +122,39 @@ def test_subset_and_result_are_artifacts(logged: OfflineRun) -> None:
     assert {"clip", "200k"} <= set(record.aliases)
 
 
-def test_a_killed_run_is_there_and_goes_on(tmp_path: Path) -> None:
-    for step in (100, 200):
+def test_a_continued_run_is_one_curve_when_synced(tmp_path: Path) -> None:
+    """The second time it goes on from a checkpoint, and logs a part of the curve again."""
+    for seen in (range(100, 600, 100), range(400, 1000, 100)):
         tracker = WandbTracker("pairsift", "sweep-1")
         tracker.start(facts(run_id="a#b:c"))
-        tracker.log({"captioner/loss": 2.5}, step=step)
+        for step in seen:
+            tracker.log({"captioner/loss": 2.5}, step=step)
         tracker._run.finish(exit_code=1)
-        run = OfflineRun(tmp_path)
-        assert run.run.run_id == "a-b-c"
-        assert run.run.resume
-        assert run.config["filter_name"] == "clip"
-        (tmp_path / "wandb").rename(tmp_path / f"wandb-{step}")
+        wandb.teardown()
+        time.sleep(1)  # the names of the folders have the second
+    folders = sorted((tmp_path / "wandb").glob("offline-run-*-a-b-c"))
+    assert len(folders) == 2
+    read = [list(read_records(folder / "run-a-b-c.wandb")) for folder in folders]
+    numbers = [
+        r.history.step.num for of_file in read for r in of_file if r.WhichOneof("record_type") == "history"
+    ]
+    server = History("me", "pairsift")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    environment = os.environ | {"WANDB_BASE_URL": server.url, "WANDB_API_KEY": "0" * 40}
+    command = [sys.executable, "-m", "wandb", "sync", "--yes", *map(str, folders)]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    server.shutdown()
+    assert done.returncode == 0, done.stderr
+    curve = [row["captioner/samples_seen"] for row in server.rows if "captioner/loss" in row]
+    assert curve == [*range(100, 1000, 100)]
+    assert [row["_step"] for row in server.rows] == numbers == [*range(9)]
+
+
+def test_a_cut_file_is_read_to_its_end(logged: OfflineRun, tmp_path: Path) -> None:
+    (tmp_path / "cut").write_bytes(logged.path.read_bytes()[:3000])
+    cut = [*read_records(tmp_path / "cut")]
+    assert 0 < len(cut) < len(logged.records)
+    assert cut == logged.records[: len(cut)]
 
 
 def test_a_key_means_online(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,33 +1,12 @@
-"""Reads the file of an offline W&B run: records of its protobuf messages in LevelDB's log format."""
+"""The records of an offline W&B run by their kind."""
 
 import json
-import struct
 from pathlib import Path
 from typing import Any
 
 import wandb
 
-BLOCK, HEADER = 32768, 7  # bytes; every block begins with a record or a part of one
-WHOLE, LAST = 1, 4
-
-
-def read_records(path: Path) -> list[Any]:
-    from wandb.proto import wandb_internal_pb2
-
-    data = path.read_bytes()
-    assert data[:4] == b":W&B"
-    records, message, position = [], b"", HEADER
-    while position + HEADER <= len(data):
-        if BLOCK - position % BLOCK < HEADER:  # padding at the end of a block
-            position += BLOCK - position % BLOCK
-            continue
-        _, length, kind = struct.unpack_from("<IHB", data, position)
-        message += data[position + HEADER : position + HEADER + length]
-        position += HEADER + length
-        if kind in (WHOLE, LAST):
-            records.append(wandb_internal_pb2.Record.FromString(message))
-            message = b""
-    return records
+from benchmark.results.wandb_tracker import read_records
 
 
 class OfflineRun:
@@ -36,7 +15,7 @@ class OfflineRun:
     def __init__(self, folder: Path, name: str = "*") -> None:
         wandb.teardown()  # its service may still be writing; at the end of a process W&B waits for it itself
         (self.path,) = folder.glob(f"wandb/offline-run-*/run-{name}.wandb")
-        self.records = read_records(self.path)
+        self.records = [*read_records(self.path)]
         self.run = self._of("run")[0]
         self.config = {item.key: json.loads(item.value_json) for item in self.run.config.update}
         self.history = [_items(record.item) for record in self._of("history")]

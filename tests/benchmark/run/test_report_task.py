@@ -2,12 +2,14 @@
 
 import csv
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import write_record
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
@@ -165,3 +167,15 @@ def test_papers_figures_do_not_stand_in_for_results(run: Run, tmp_path: Path) ->
     assert published
     assert "35.5" in papers
     assert "35.5" not in boards
+
+
+def test_one_run_is_compared_with_the_checkouts_reference(run: Run, tmp_path: Path) -> None:
+    file = next(REFERENCE_RESULTS.glob("demo-icc-200k-seed0-2c393f8e.json"))
+    (tmp_path / file.name).write_bytes(file.read_bytes())
+    done = run("task=report", f"results_dir={tmp_path}")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert re.search("icc: CIDEr, coco 19.9 .rank [0-9–*]+., [(+]+18.8[)]? above random; text-to-image", page)
+    assert "random†" in page
+    assert "icc†" not in page
+    assert {row["label"] for row in csv.DictReader((tmp_path / "report.csv").open())} == {"icc"}

@@ -5,27 +5,80 @@
   const byId = (id) => document.getElementById(id);
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
+  // Choices: which filters a reader sees.
+  const [form, board, metrics, find, everyone] = ["controls", "choose-board", "choose-metrics", "find", "everyone"].map(byId);
+
+  function isShown({ dataset }, all = everyone.checked) {
+    const wanted = find.value.toLowerCase().split(",").map((text) => text.trim()).filter(Boolean);
+    if (!wanted.length) return all || !("more" in dataset);
+    return wanted.some((text) => `${dataset.label} ${dataset.family}`.toLowerCase().includes(text));
+  }
+
   // Charts. Python gives data and layout; colours of text and grid are the page's.
   const NARROW = 600;
+  const LINE = 14; // pixels of a line of text
   const drawn = new Set();
-  let leftOut = new Set(); // labels of filters that the reader filters out
 
-  function themed({ data, layout }, narrow) {
+  function withoutHidden(slot, { data, layout }) {
+    const { rows, everyone: all = everyone?.checked } = layout.meta ?? {}; // rows: labels of a chart with a row per filter
+    const filters = form ? [...slot.closest(".board").querySelectorAll("tr[data-label]")] : [];
+    const hidden = new Set(filters.filter((row) => !isShown(row, all)).map((row) => row.dataset.label));
+    if (!rows) return { data: data.filter((trace) => !hidden.has(trace.meta)), layout };
+    const places = rows.flatMap((label, index) => (hidden.has(label) ? [] : [index]));
+    const cut = (value) => (Array.isArray(value) && value.length === rows.length ? places.map((index) => cut(value[index])) : value);
+    const renumbered = places.map((_, index) => index);
+    const cutAll = (given) => Object.fromEntries(Object.entries(given).map(([name, value]) => [name, cut(value)]));
+    const axis = (given) => (given.ticktext ? { ...cutAll(given), tickvals: renumbered, range: given.range.map((end) => Math.min(end, places.length - 0.5)) } : given);
+    return {
+      data: data.map((trace) => ({ ...cutAll(trace), y: renumbered, ...(trace.type === "heatmap" && { x: renumbered }) })),
+      layout: { ...layout, xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis), height: layout.height - 24 * (rows.length - places.length) },
+    };
+  }
+
+  const namesOf = (data) => data.filter((trace) => trace.customdata);
+
+  function themed({ data, layout }, width) {
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(name).trim();
+    const names = namesOf(data).map((trace) => trace.customdata[0].length);
+    const narrow = width < NARROW;
     const result = {
-      margin: { l: 50, r: 10, t: 30, b: 40 }, ...layout,
+      margin: { l: 50, r: names.length ? Math.min(0.35 * width, 30 + 6.5 * Math.max(...names)) : 10, t: 30, b: 40 }, ...layout,
+      height: Math.max(layout.height, 100 + LINE * names.length),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: colour("--ink"), family: "system-ui, sans-serif", size: 12 },
     };
     for (const name of ["xaxis", "yaxis"]) {
       result[name] = { ...layout[name], gridcolor: colour("--line"), zerolinecolor: colour("--line"), fixedrange: narrow };
     }
-    if (narrow) { // neither labels of points nor a legend beside the plot have room
+    if (narrow) { // a legend beside the plot has no room
       result.legend = { orientation: "h", yref: "container", y: 0, yanchor: "bottom", traceorder: "normal" };
-      result.height = layout.height + 20 * data.filter((trace) => trace.showlegend !== false).length;
+      result.height += 20 * data.filter((trace) => trace.showlegend !== false).length;
     }
     return result;
+  }
+
+  function nameSeries(slot, data) { // where they end, each in the nearest place that no other name has
+    const { xaxis, yaxis } = slot._fullLayout;
+    const placed = [];
+    const ends = namesOf(data).map((trace) => {
+      const [x, y] = [trace.x.at(-1), trace.y.at(-1)];
+      return { trace, x, y, left: xaxis.d2p(x), top: yaxis.d2p(y) };
+    }).sort((one, other) => one.top - other.top);
+    for (const end of ends) {
+      const isFree = (top) => top >= 0 && top <= yaxis._length
+        && placed.every((other) => Math.abs(other.left - end.left) > 90 || Math.abs(other.at - top) >= LINE);
+      const offsets = ends.flatMap((_, index) => [index * LINE / 2, -index * LINE / 2]);
+      end.at = end.top + (offsets.find((offset) => isFree(end.top + offset)) ?? 0);
+      placed.push(end);
+    }
+    const annotations = placed.map(({ trace, x, y, top, at }) => ({
+      x: xaxis.type === "log" ? Math.log10(x) : x, y, xanchor: "left", xshift: 6, yshift: top - at, showarrow: false,
+      font: { size: 11 }, borderpad: 0, bgcolor: getComputedStyle(document.body).backgroundColor,
+      text: `<span style="color:${trace.marker.color}">■</span> ${trace.customdata[0]}`,
+    }));
+    const ranges = { "xaxis.range": [...xaxis.range], "yaxis.range": [...yaxis.range] }; // else they grow with the names
+    if (annotations.length) Plotly.relayout(slot, { annotations, ...ranges });
   }
 
   function loadPlotly() { // not with the page: it takes half a second
@@ -34,16 +87,15 @@
     document.head.append(script);
   }
 
-  function draw(slot) {
+  async function draw(slot) {
     if (!window.Plotly) loadPlotly();
     const chosen = slot.closest("figure").querySelector(".variant");
-    const variant = JSON.parse(byId(slot.dataset.chart).textContent)[chosen ? chosen.value : 0];
-    variant.data = variant.data.filter((trace) => !leftOut.has(trace.meta));
-    const narrow = slot.clientWidth < NARROW;
-    if (narrow) variant.data = variant.data.map((trace) => (trace.text ? { ...trace, mode: "markers", showlegend: true } : trace));
-    const layout = themed(variant, narrow);
-    Plotly.react(slot, variant.data, layout, { responsive: true, displaylogo: false, modeBarButtons: [["toImage"]] });
+    const variant = withoutHidden(slot, JSON.parse(byId(slot.dataset.chart).textContent)[chosen ? chosen.value : 0]);
+    const layout = themed(variant, slot.clientWidth);
+    slot.style.minHeight = `${layout.height}px`;
     drawn.add(slot);
+    await Plotly.react(slot, variant.data, layout, { responsive: true, displaylogo: false, modeBarButtons: [["toImage"]] });
+    nameSeries(slot, variant.data);
   }
 
   // Thumbnails.
@@ -55,6 +107,16 @@
       image.src = "data:image/jpeg;base64," + images[image.dataset.image];
     }
   }
+
+  const dialog = byId("enlarged");
+  for (const button of all("button.picture")) {
+    button.addEventListener("click", () => {
+      dialog.querySelector("img").src = button.querySelector("img").src;
+      dialog.querySelector("p").textContent = button.closest("li, .card").querySelector(".caption").textContent;
+      dialog.showModal();
+    });
+  }
+  dialog?.addEventListener("click", () => dialog.close());
 
   const show = (element) => (element.dataset.chart ? draw(element) : fill(element));
   const seen = new IntersectionObserver((entries) => {
@@ -103,12 +165,18 @@
     header.append(button);
   }
 
-  // Choices.
-  const form = byId("controls");
+  // Tables that go on to the right say so.
+  const measure = (box) => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => measure(target)));
+  for (const box of all(".scroll")) {
+    resized.observe(box);
+    box.addEventListener("scroll", () => measure(box), { passive: true });
+  }
+
   if (!form) return;
   form.hidden = false;
+  everyone.parentElement.hidden = !document.querySelector("[data-more]");
   form.addEventListener("submit", (event) => event.preventDefault());
-  const [board, metrics, family, find] = ["choose-board", "choose-metrics", "choose-family", "find"].map(byId);
 
   function choose() {
     for (const article of all(".board")) {
@@ -120,19 +188,15 @@
   }
 
   function filter() {
-    const wanted = find.value.trim().toLowerCase();
-    for (const element of all("[data-label]")) {
-      const named = element.dataset.label.toLowerCase().includes(wanted);
-      element.hidden = !named || Boolean(family.value && element.dataset.family !== family.value);
-    }
-    leftOut = new Set(all("[data-label][hidden]").map((element) => element.dataset.label));
+    for (const element of all("[data-label]")) element.hidden = !isShown(element);
+    for (const note of all(".cut")) note.hidden = everyone.checked || find.value.trim() !== "";
     drawAnew();
   }
 
   board.addEventListener("change", choose);
   metrics.addEventListener("change", choose);
-  family.addEventListener("change", filter);
   find.addEventListener("input", filter);
+  everyone.addEventListener("change", filter);
   choose(); // a browser keeps choices when a page is loaded again
   filter();
 })();

@@ -1,10 +1,16 @@
 """What the page says of a leaderboard as a whole, from results and the scores of single images beside them."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 
-from benchmark.results.page.leaderboard_page import Answer, LeaderboardView, leaderboard_views
+from benchmark.results.page.leaderboard_page import (
+    Answer,
+    LeaderboardView,
+    leaderboard_page,
+    leaderboard_views,
+)
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
@@ -30,14 +36,25 @@ def view_of(path: Path, means: dict[str, float], seeds: int = 1) -> LeaderboardV
 
 def test_filters_that_no_test_tells_apart_are_named_together(tmp_path: Path) -> None:
     view = view_of(tmp_path, {"icc": 0.401, "clip": 0.4, "random": 0.1, "oracle": 0.9})
-    assert view.answers == [Answer("CIDEr, coco", ["icc", "clip"], False, "clip", "46 s")]
-    ranks = {row.label: row.cells[0].notes[1:] for row in view.tables[0].rows}
-    assert ranks == {
-        "oracle": (),
-        "icc": ("rank 1 to 2*",),
-        "clip": ("rank 1 to 2*",),
-        "random": ("rank 3*",),
-    }
+    first = ["icc", "clip"]
+    assert view.answers == [
+        Answer(
+            "captions",
+            "CIDEr",
+            "coco",
+            first,
+            "40.1",
+            False,
+            "clip",
+            "46 s of one worker",
+            "1.3 h of one worker",
+        )
+    ]
+    assert view.machine == ""
+    ranks = {row.label: row.cells[0].note for row in view.tables[0].rows}
+    assert ranks == {"oracle": "", "icc": "1–2*", "clip": "1–2*", "random": "3*"}
+    above = {row.label: row.cells[1].text for row in view.tables[0].rows}
+    assert above == {"oracle": "+80.0", "icc": "+30.1", "clip": "+30.0", "random": "–"}
 
 
 def test_one_seed_is_never_sure(tmp_path: Path) -> None:
@@ -53,6 +70,29 @@ def test_three_seeds_that_agree_are_sure(tmp_path: Path) -> None:
 def test_without_scores_of_images_there_is_no_answer() -> None:
     (view,) = leaderboard_views([full_result("icc", 0.5), full_result("clip", 0.4)], RunFolders({}))
     assert view.answers == []
+
+
+def test_the_best_random_and_an_upper_bound_are_shown_first(tmp_path: Path) -> None:
+    means = {f"f{n}": 0.2 + n / 100 for n in range(10)} | {"random": 0.1, "oracle": 0.9}
+    view = view_of(tmp_path, means)
+    assert view.shown == ["random", "oracle", "f9", "f8", "f7", "f6", "f5", "f4"]
+
+
+def test_one_run_is_compared_with_shipped_results() -> None:
+    shipped = [
+        full_result(name, 0.1 * n, machine="m") for n, name in enumerate(("random", "clip", "oracle"), 1)
+    ]
+    html = leaderboard_page([full_result("icc", 0.25)], RunFolders({}), [], shipped)
+    assert "icc: CIDEr, coco 25.0 (rank 1–3*), (+15.0) above random; text-to-image R@1 (%), coco 12.5" in html
+    assert re.findall('<tr data-label="icc"[^>]*>', html)[0].endswith('class="own">')
+    assert "random†" in html
+    assert "<dt>runs</dt><dd>1</dd>" in html
+    html = leaderboard_page([full_result("icc", 0.25)], RunFolders({}), [])
+    assert "†" not in html
+    assert "run <code>filter=random</code>" in html
+    (view,) = leaderboard_views([full_result("icc", 0.25), full_result("oracle", 0.9)], RunFolders({}))
+    assert [row.cells[0].note for row in view.tables[0].rows] == ["", ""]  # nobody to rank it with
+    assert "Pareto" not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
 
 
 def test_one_filter_has_nobody_to_compare_with(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 import pytest
 
 from benchmark.results.page.estimates import chart_measures
-from benchmark.results.page.plotly_charts import Chart, line_styles, number
-from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart, training_chart
+from benchmark.results.page.plotly_charts import Chart, line_styles
+from benchmark.results.page.quality_charts import cost_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart, score_chart
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
@@ -15,6 +15,7 @@ from benchmark.results.selection_summary import Histogram
 from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.benchmark.results.report.made_run_folders import full_result, summary
 
+UNTIMED = [full_result(name, 0.5, scoring=Scoring(0.0, 0.0)) for name in ("clip", "icc")]
 NAMES = {"random": 0.1, "clip": 0.3, "icc": 0.5, "oracle": 0.6}
 
 
@@ -44,6 +45,11 @@ def test_sizes_are_joined_in_order() -> None:
 def test_one_size_needs_no_chart_of_sizes() -> None:
     rows = entries()
     assert size_chart("k", rows, chart_measures(rows), line_styles(rows)) is None
+    rows = entries(
+        *(full_result(*of) for of in (("a", 0.1), ("b", 0.2))), full_result("b", 0.3, size=100_000)
+    )
+    (b,) = drawn(size_chart("k", rows, chart_measures(rows), line_styles(rows)))[0]["data"]
+    assert (b["name"], b["customdata"], b["y"]) == ("b", ["b"], [30, 20])
 
 
 def test_the_front_joins_what_no_cheaper_filter_beats() -> None:
@@ -55,10 +61,11 @@ def test_the_front_joins_what_no_cheaper_filter_beats() -> None:
         "oracle": (2, 0.9),
     }
     rows = entries(*(full_result(name, q, scoring=Scoring(s, 0.0)) for name, (s, q) in costs.items()))
-    front, *points = drawn(cost_chart("k", rows, chart_measures(rows), line_styles(rows)))[0]["data"]
+    chart = cost_chart("k", rows, chart_measures(rows), line_styles(rows), ["worse"])
+    front, *points = drawn(chart)[0]["data"]
     assert (front["x"], front["y"]) == ([1, 100], [10, 20])
-    sides = {point["name"]: point["textposition"] for point in points}
-    assert sides == dict.fromkeys(costs, "top right") | {"slow": "top left"}  # clear of the right edge
+    assert {point["name"] for point in points if "customdata" in point} == {"random", "icc", "worse"}
+    assert {point["name"] for point in points if "opacity" in point} == {"slow", "oracle"}
     assert "icc: 100 s, 20.0 (17.0 to 23.0)" in {point["hovertext"][0] for point in points}
 
 
@@ -69,38 +76,19 @@ def test_the_front_goes_down_where_lower_is_better() -> None:
         models = {"own": trained(coco=[errors])}
         runs.append(result(name, downstream=models, scoring=Scoring(seconds, 0.0)))
     rows = entries(*runs)
-    front, *_ = drawn(cost_chart("k", rows, chart_measures(rows), line_styles(rows)))[0]["data"]
+    front, *_ = drawn(cost_chart("k", rows, chart_measures(rows), line_styles(rows), []))[0]["data"]
     assert (front["x"], front["y"]) == ([1, 100], [3, 1])
 
 
-def test_without_times_there_is_no_chart_of_costs() -> None:
-    rows = entries(full_result("clip", 0.5, scoring=Scoring(0.0, 0.0)))
-    assert cost_chart("k", rows, chart_measures(rows), line_styles(rows)) is None
+def test_one_point_or_no_times_are_no_front() -> None:
+    for rows in (entries(full_result("clip", 0.5), full_result("oracle", 0.6)), entries(*UNTIMED)):
+        assert cost_chart("k", rows, chart_measures(rows), line_styles(rows), []) is None
 
 
 def test_every_filter_has_a_style_of_its_own() -> None:
-    styles = line_styles(entries(*(full_result(f"f{n}", 0.1) for n in range(36))))
-    assert len({json.dumps(style) for style in styles.values()}) == 36
-
-
-def test_diverged_losses_leave_gaps() -> None:
-    rows = entries()
-    curves = {"captioner": {"clip": [(100.0, 5.0), (200.0, float("nan"))], "icc": []}}
-    (captioner,) = drawn(training_chart("k", curves, line_styles(rows)))
-    assert [trace["y"] for trace in captioner["data"]] == [[5, None], []]
-    assert number(float("inf")) is None
-
-
-def test_long_loss_curves_are_thinned() -> None:
-    losses = [(float(n), 1.0) for n in range(1050)]
-    (captioner,) = drawn(training_chart("k", {"captioner": {"clip": losses}}, line_styles(entries())))
-    assert 90 <= len(captioner["data"][0]["x"]) <= 100
-
-
-def test_diversity_is_drawn_by_position() -> None:
-    rows = entries()
-    (of_words,) = drawn(diversity_chart("k", rows, "coco", line_styles(rows)))
-    assert {trace["name"]: trace["y"] for trace in of_words["data"]}["icc"] == [3.5, 4, 2]
+    runs = [full_result(f"f{n}", 0.1, family="upper_bound" if n < 9 else "") for n in range(90)]
+    styles = line_styles(entries(*runs, full_result("random", 0.1)))
+    assert len({(style["line"]["color"], style["line"]["dash"]) for style in styles.values()}) == 91
 
 
 def test_kinds_lengths_and_languages_are_drawn() -> None:
@@ -148,9 +136,7 @@ def test_plotly_is_given_no_markup(name: str) -> None:
     styles, summaries = line_styles(rows), {name: summary(0, name), f"{name}2": summary(1, name)}
     charts = [
         size_chart("k", rows, chart_measures(rows), styles),
-        cost_chart("k", rows, chart_measures(rows), styles),
-        diversity_chart("k", rows, "coco", styles),
-        training_chart("k", {"captioner": {name: [(1.0, 1.0)]}}, styles),
+        cost_chart("k", [*rows, *entries()], chart_measures(rows), styles | line_styles(entries()), [name]),
         kept_chart("k", rows, summaries),
         overlap_chart("k", summaries, 0.1),
     ]

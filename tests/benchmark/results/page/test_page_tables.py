@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from benchmark.results.page.leaderboard_page import leaderboard_views
-from benchmark.results.page.page_tables import PageCell, PageTable, Range, seconds_text
+from benchmark.results.page.page_tables import PageCell, PageTable, seconds_text
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
 from tests.benchmark.results.report.made_results import metric, result, trained
@@ -18,17 +18,20 @@ def test_the_best_by_the_first_headline_comes_first() -> None:
         *(full_result(name, q) for name, q in (("random", 0.1), ("icc", 0.5), ("oracle", 0.6)))
     )[0]
     assert table.header == [
-        "filter", "CIDEr, coco", "text-to-image R@1 (%), coco", "clean pairs kept", "scoring", "seeds",
+        "filter", "CIDEr, coco", "above random", "text-to-image R@1 (%), coco", "above random", "clean pairs kept",
+        "scoring", "seeds",
     ]  # fmt: skip
     assert [row.label for row in table.rows] == ["oracle", "icc", "random"]
-    assert [row.role for row in table.rows] == ["does not compete", "", "reference"]
-    assert [cell.text for cell in table.rows[1].cells] == ["50.0", "25.0", "75%", "55 s", "1"]
+    assert [row.role for row in table.rows] == ["no competitor", "", "baseline"]
+    assert [cell.text for cell in table.rows[1].cells] == [
+        "50.0", "(+40.0)", "25.0", "(+20.0)", "75%", "55 s", "1",
+    ]  # fmt: skip
 
 
 def test_intervals_of_a_column_share_a_scale() -> None:
     low, high = tables_of(full_result("clip", 0.53), full_result("random", 0.13))[0].rows[::-1]
-    assert low.cells[0].range == Range(0.0, 6.5, 13.0)  # 10 to 16 of 10 to 56
-    assert high.cells[0].range == Range(87.0, 93.5, 100.0)
+    assert low.cells[0].range == (0.0, 6.5, 13.0)  # 10 to 16 of 10 to 56
+    assert high.cells[0].range == (87.0, 93.5, 100.0)
 
 
 def test_every_set_of_metrics_has_its_table() -> None:
@@ -70,7 +73,7 @@ def test_the_memory_of_a_run_is_among_its_costs() -> None:
     )
     assert costs.header[-1] == "peak memory"
     assert [row.cells[-1] for row in costs.rows] == [
-        PageCell("2 GiB", 3.0, ("workers 3 GiB",)), PageCell("0.5 GiB", 0.5),
+        PageCell("2 GiB", 3.0, "workers 3 GiB"), PageCell("0.5 GiB", 0.5),
     ]  # fmt: skip
 
 

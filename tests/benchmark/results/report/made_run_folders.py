@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,8 @@ def write_run_folder(
     """Write all that the run of `full_result` leaves, with `texts` as its captions, in turn."""
     write_selection_summary(folder, summary(seed, texts[0]))
     write_gallery(folder, [
-        GalleryPair(place, f"{n:032x}", texts[n % len(texts)], 1.0 - n / 10, jpeg(1000 * seed + 10 * n + len(place)))
-        for place in PLACES for n in range(pairs)
+        GalleryPair(place, f"{n:032x}", text, 1.0 - n / 10, jpeg(1000 * seed + 10 * n + len(place)), text)
+        for place in PLACES for n, text in zip(range(pairs), cycle(texts), strict=False)
     ])  # fmt: skip
     write_examples(folder, [Example("coco", str(n), (texts[-1], "a cat"), jpeg(n)) for n in range(2)])
     captioner = folder / "captioner"

@@ -16,7 +16,6 @@ from benchmark.results.report.certainty import (
 from benchmark.results.report.findings import findings_tables
 from benchmark.results.report.leaderboard import Measure, group, headlines, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
-from benchmark.results.report.picture import BLUE, GREY, ORANGE, SKY, ranked_bars
 from benchmark.results.report.summary import summary_table
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
@@ -97,12 +96,6 @@ def test_a_finding_agrees_only_where_it_is_significant(runs: Folder) -> None:
     assert agrees["T-MARS is above random"] == "yes (over images)"
 
 
-def test_bars_are_coloured_by_what_is_sure(runs: Folder) -> None:
-    bars = ranked_bars(compare_entries(CIDER, group(runs.results), runs.folders))
-    colours = {"oracle": "currentColor", "icc": BLUE, "tmars": SKY, "clip": ORANGE, "random": GREY}
-    assert [(bar.label, bar.colour) for bar in bars] == list(colours.items())
-
-
 def test_runs_on_other_images_are_not_paired(runs: Folder) -> None:
     other = ImageScores()
     other.add("coco", "CIDEr", [f"other {n}" for n in range(IMAGES)], [0.3] * IMAGES)
@@ -157,9 +150,6 @@ def test_the_lowest_is_first_where_lower_is_better(tmp_path: Path) -> None:
         ("tmars", "5.0", "4", "worse"),
     ]
     assert [row[0].text for row in summary_table(board, made.folders).rows] == [row[0] for row in rows]
-    assert [(bar.label, bar.colour) for bar in ranked_bars(compared)] == [
-        ("icc", BLUE), ("clip", SKY), ("random", GREY), ("tmars", ORANGE),
-    ]  # fmt: skip
     sure = leaderboard([run for run in made.results if run.filter != "clip"], made.folders)
     (table,) = [table for table in sure if table.header == ["filter", "errors (words) ↓"]]
     assert texts(table)[1] == ["icc", "**1.0 ± 0.025**"]

@@ -102,6 +102,20 @@ def test_folders_of_this_machine_are_left_out() -> None:
     assert without_folders(kept) == kept
 
 
+@pytest.mark.parametrize("mode", ["distilled", "direct"])
+def test_settings_are_of_the_models_that_ran(mode: str) -> None:
+    scorer = {
+        "mode": mode,
+        "checkpoint": "/hub/icc",
+        "pipelines": {"sba": {"llm": "/x/benchmark/demo/models/llama"}},
+    }
+    card = made(manifest=replace(result("icc").selection, config={"filters": {"a": scorer}}))
+    assert ("llama" in card) == ("Toy models" in card) == (mode == "direct")
+    assert "Toy models" in made(
+        manifest=replace(result("clip").selection, config={"model": "demo/models/clip"})
+    )
+
+
 def test_runs_on_the_subset_are_named_by_protocol() -> None:
     run = result("icc")
     assert f"`demo 200k` (protocol `{run.protocol.fingerprint}`, seed 0): `{run.run_id}`" in made(

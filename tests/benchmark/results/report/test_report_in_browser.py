@@ -15,7 +15,9 @@ from benchmark.results.result import Result
 from tests.benchmark.results.report.made_run_folders import (
     HOSTILE,
     SCRIPT,
+    full_result,
     hostile_folder,
+    write_run_folder,
 )
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -118,7 +120,7 @@ def test_a_column_is_sorted_by_click_and_by_key(page: Any) -> None:
 def test_rows_are_filtered_by_name_and_family(page: Any) -> None:
     page.locator("#find").fill("C")
     assert page.evaluate(LABELS) == ["oracle", "icc", "clip", SCRIPT]
-    page.locator("#choose-family").select_option("concreteness")
+    page.locator("#find").fill("concreteness")
     assert page.evaluate(LABELS) == ["icc"]
     assert page.locator(f"{BOARD} .panel:not([hidden])").count() == 1
 
@@ -143,11 +145,68 @@ def test_charts_leave_out_what_is_filtered_out(opened: Opened) -> None:
     opened.page.locator("#find").fill("icc")
     figure = opened.page.locator(f"{BOARD} figure", has_text="Quality against size")
     figure.scroll_into_view_if_needed()
-    names = f"[...document.querySelectorAll('{BOARD} figure')][0].querySelectorAll('.legendtext')"
-    wait_until(opened.page, f"{names}.length < 3")
+    names = f"[...document.querySelectorAll('{BOARD} figure')][0].querySelectorAll('.annotation-text')"
+    wait_until(opened.page, f"{names}.length === 1")
     opened.page.locator("#find").fill("")
     figure.scroll_into_view_if_needed()
-    wait_until(opened.page, f"{names}.length === 5")
+    wait_until(opened.page, f"{names}.length === 4")
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A leaderboard of more filters than are shown at first."""
+    folder = tmp_path_factory.mktemp("many")
+    qualities = {f"f{n}": 0.2 + n / 100 for n in range(10)} | {"random": 0.1, "oracle": 0.9}
+    sizes = (100_000, 200_000)
+    runs = [full_result(name, quality, size=size) for name, quality in qualities.items() for size in sizes]
+    for number, run in enumerate(runs):
+        (folder / run.run_id).mkdir()
+        write_run_folder(folder / run.run_id, seed=number)
+    return write_page(folder / "report.html", runs, {run.run_id: folder / run.run_id for run in runs})
+
+
+def test_all_filters_are_behind_a_switch(browser: Any, many: Path) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(many.as_uri())
+    top = ["oracle", "f9", "f8", "f7", "f6", "f5", "f4", "random"]
+    assert page.evaluate(LABELS) == top
+    drawn = """async (count) => {
+        for (const [key, text] of [["kept", ".ytick"], ["sizes0", ".annotation-text"]]) {
+            const chart = document.querySelector(`[data-chart$=${key}]`);
+            chart.scrollIntoView();
+            while (chart.querySelectorAll(text).length !== count) await new Promise(requestAnimationFrame);
+        }
+        const names = document.querySelectorAll("[data-chart$=sizes0] .annotation-text");
+        return [...names].map((name) => name.textContent.slice(2));
+    }"""
+    assert sorted(page.evaluate(drawn, 8)) == sorted(top)  # the names are where the curves end
+    page.locator("#find").fill("f1, random")
+    assert page.evaluate(LABELS) == ["f1", "random"]
+    page.locator("#find").fill("")
+    page.locator("#everyone").check()
+    assert len(page.evaluate(LABELS)) == 12
+    assert len(page.evaluate(drawn, 12)) == 12
+    page.close()
+
+
+def test_an_image_is_enlarged_with_its_caption(page: Any) -> None:
+    page.locator(f"{BOARD} .panel summary").first.click()
+    picture = page.locator(f"{BOARD} .panel button.picture").first
+    picture.scroll_into_view_if_needed()
+    wait_until(page, f"document.querySelector('{BOARD} .panel img').naturalWidth > 0")
+    picture.press("Enter")
+    enlarged = page.locator("#enlarged img")
+    assert enlarged.bounding_box()["width"] > 3 * picture.bounding_box()["width"]
+    assert page.locator("#enlarged p").inner_text() in HOSTILE
+    page.keyboard.press("Escape")
+    assert not enlarged.is_visible()
+
+
+def test_a_phone_shows_that_a_table_goes_on(opened: Opened) -> None:
+    hint = f"getComputedStyle(document.querySelector('{TABLE} .scroll'), '::before').content"
+    wait_until(opened.page, f"{hint} === '\"more columns →\"'")
+    opened.page.evaluate(f"document.querySelector('{TABLE} .scroll').scrollLeft = 9999")
+    wait_until(opened.page, f"{hint} === 'none'")
 
 
 def test_hostile_text_is_shown_as_text(opened: Opened) -> None:
@@ -155,7 +214,10 @@ def test_hostile_text_is_shown_as_text(opened: Opened) -> None:
     assert all(text in body for text in HOSTILE)
     labels = opened.page.locator(f"{BOARD} .chart .ytick text").all_text_contents()
     assert SCRIPT[:20] in {label[:20] for label in labels}
-    assert opened.page.locator("main script, main b, img:not([data-image])").count() == 0
+    assert (
+        opened.page.locator("main script, main .panel b, main .card b, main img:not([data-image])").count()
+        == 0
+    )
 
 
 def test_nothing_runs_fails_or_is_fetched(opened: Opened, hostile: Path) -> None:

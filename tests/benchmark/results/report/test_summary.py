@@ -62,5 +62,5 @@ def test_the_size_with_the_most_runs_is_published_and_named() -> None:
 
 
 def test_no_results_to_publish_are_refused() -> None:
-    with pytest.raises(UserError, match="need results; results_dir has none"):
+    with pytest.raises(UserError, match="needs results; results_dir has none"):
         summary_board([])
