@@ -15,7 +15,7 @@ from benchmark.results.page.galleries import (
 from benchmark.results.page.html_page import render
 from benchmark.results.page.page_tables import PageTable, page_tables, seconds_text
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
-from benchmark.results.page.quality_charts import cost_chart, size_chart
+from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, pairs_read, scoring_costs
@@ -151,6 +151,10 @@ def _view(
     captioned = captioned_sets(files)
     charts = [
         cost_chart(f"{key}-cost", entries, chart_measures(entries), styles, shown),
+        *(
+            diversity_chart(f"{key}-diversity", entries, measure.model, measure.evaluation, styles)
+            for measure in measures[:1]
+        ),
         kept_chart(f"{key}-kept", entries, summaries),
         overlap_chart(f"{key}-overlap", summaries, first.k / max(1, first.selection.scored)),
     ]

@@ -1,4 +1,4 @@
-"""Charts of trained models' quality: by size, and by cost."""
+"""Charts of trained models' quality: by size, by cost, and by the position of a word."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -19,6 +19,7 @@ from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Entry, Measure
 
+NGRAMS = {"Unique-1": "words", "Unique-2": "pairs of words", "Unique-4": "4-grams"}
 PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
 
 
@@ -91,6 +92,32 @@ def cost_chart(
     )
     note = " ".join([note, *costs.notes])
     return Chart(key, "Quality against the cost of scoring", note, variants) if variants else None
+
+
+def diversity_chart(
+    key: str, entries: Sequence[Entry], model: str, evaluation: str, styles: Styles
+) -> Chart | None:
+    """Return the number of different n-grams at each position of the captions (AVA-Captions, Figure 5)."""
+    variants = []
+    for name, ngrams in NGRAMS.items():
+        data = []
+        for entry in entries:
+            metrics = entry.runs[0].metrics(model, evaluation)
+            if curve := next((metric.curve for metric in metrics if metric.name == name), ()):
+                positions = list(range(1, len(curve) + 1))
+                texts = [f"{entry.label}, position {x}: {y:g}" for x, y in zip(positions, curve, strict=True)]
+                line = _line(
+                    entry.label, positions, curve, hovertext=list(map(words, texts)), hoverinfo="text"
+                )
+                data.append(line | styles[entry.label] | {"mode": "lines"})
+        if data:
+            title = f"different {ngrams}"
+            variants.append(_variant(title, data, 400, axis("position in the caption"), title))
+    return (
+        Chart(key, "Diversity of captions by position", f"Of the captions of {evaluation}.", variants)
+        if variants
+        else None
+    )
 
 
 def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

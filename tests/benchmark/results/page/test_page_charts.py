@@ -7,7 +7,7 @@ import pytest
 
 from benchmark.results.page.estimates import chart_measures
 from benchmark.results.page.plotly_charts import Chart, line_styles
-from benchmark.results.page.quality_charts import cost_chart, size_chart
+from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart, score_chart
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
@@ -89,6 +89,12 @@ def test_every_filter_has_a_style_of_its_own() -> None:
     runs = [full_result(f"f{n}", 0.1, family="upper_bound" if n < 9 else "") for n in range(90)]
     styles = line_styles(entries(*runs, full_result("random", 0.1)))
     assert len({(style["line"]["color"], style["line"]["dash"]) for style in styles.values()}) == 91
+
+
+def test_diversity_is_drawn_by_position() -> None:
+    rows = entries()
+    (of_words,) = drawn(diversity_chart("k", rows, "captioner", "coco", line_styles(rows)))
+    assert {trace["name"]: trace["y"] for trace in of_words["data"]}["icc"] == [3.5, 4, 2]
 
 
 def test_kinds_lengths_and_languages_are_drawn() -> None:
