@@ -17,7 +17,7 @@ from benchmark.core.temporaries import remove_folder, temporary_beside
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 FLUSHED_AT_ONCE = 16
 # Files of users, or with fingerprints and versions in their names.
-_Kept = Literal["augmented", "corenlp", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]
+_Kept = Literal["augmented", "corenlp", "data", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]
 _Computed = Literal[
     "content", "downloads", "evaluation_images", "evalsets", "features", "fits", "hub", "launches", "locks",
     "matplotlib", "near_images", "parts", "readable", "same_bytes", "scores", "selections", "subsets", "survivors",

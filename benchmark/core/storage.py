@@ -316,7 +316,7 @@ def _diagnose(error: Exception) -> tuple[str, bool]:
         causes.append(cause)
     root, status = causes[-1], next((code for cause in causes if (code := _status(cause))), None)
     no_credentials = "Credentials" in type(root).__name__  # botocore's and Google's share no base class
-    is_offline = isinstance(root, huggingface_hub.errors.OfflineModeIsEnabled)
+    is_offline = type(root).__name__ == "OfflineModeIsEnabled"  # the hub client's
     missing = status == 404 or (status is None and isinstance(root, FileNotFoundError))
     denied = status in (401, 403) or isinstance(root, PermissionError)
     reasons = {

@@ -20,7 +20,15 @@ from benchmark.core.errors import UserError, disk_errors_as_one_line
 from benchmark.core.launch import is_main_process, lost_processes_as_one_line
 from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
-from benchmark.core.requirements import OnFirstUseError, Requirement, State, look, on_first_use, provide
+from benchmark.core.requirements import (
+    NotFetchedError,
+    OnFirstUseError,
+    Requirement,
+    State,
+    lacking,
+    look,
+    provide,
+)
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.results.protocol import LIMIT
 from benchmark.results.trackers import NoTracker, Tracker
@@ -194,7 +202,8 @@ class Job:
             for part, find in PARTS.items()
             if part in NEEDS.get(task, ())
         }
-        return found | {"disk": list(disk_space(r for of_part in found.values() for r in of_part))}
+        made = [r for of_part in found.values() for r in of_part if r.state is State.FIRST_USE]
+        return found | {"disk": list(disk_space(made))}
 
     def run(self) -> Finished | None:
         """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user.
@@ -264,7 +273,9 @@ def _or_error(name: str, find: Callable[[], Iterable[Requirement]]) -> Found:
     try:
         yield from find()
     except OnFirstUseError as later:
-        yield on_first_use(name, later)
+        yield lacking(name, State.FIRST_USE, later)
+    except NotFetchedError as error:
+        yield lacking(name, State.MISSING, error)
     except USER_ERRORS as error:
         yield Requirement(name, State.MISSING, explain(error))
 

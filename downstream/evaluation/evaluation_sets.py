@@ -2,21 +2,27 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.fetched_files import fetch_files, fetch_members
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, checked
-from downstream.evaluation.image_files import HOW, digest_images, require_images
+from benchmark.core.requirements import NotFetchedError, OnFirstUseError
+from downstream.evaluation.image_files import HOW, AbsentError, digest_images, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
+
+KARPATHY = "a Karpathy split file"
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,23 @@ class Item:
                 f"evaluation image {self.image_id} is needed; set images of its evalset to their folder"
             )
         return self.image.load(self.image_id)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Addresses from which task=fetch gets an evaluation set.
+
+    Args:
+        annotations: the file with references; for a Karpathy split, a zip with it.
+        images: a folder of zips, each with the images of one folder; None without such zips.
+        form: page where images are sent on request; they are fetched by hand.
+        size: bytes on the disk, 0 if unknown.
+    """
+
+    annotations: str
+    images: str | None = None
+    form: str | None = None
+    size: int = 0
 
 
 @checked
@@ -109,23 +132,41 @@ def karpathy(
     retrieval: bool,
     split: str = "test",
     ties: Ties = "against",
+    source: Source | None = None,
 ) -> EvaluationSet:
     """Load one split of a Karpathy file (``dataset_coco.json``, ``dataset_flickr30k.json``).
 
     An image is at ``images/<filepath>/<filename>``; None loads no images, to score captions that are there already.
-    Raises `UserError` for missing files and other formats.
+    Raises `UserError` for missing files and other formats; `NotFetchedError` if `source` has what is missing.
     """
-    with _reading(name, annotations, "a Karpathy split file") as content:
-        items = [
-            Item(
-                image_id=entry.get("cocoid", entry["imgid"]),
-                image=_image_file(images, entry.get("filepath", ""), entry["filename"]),
-                references=[sentence["raw"] for sentence in entry["sentences"]],
-            )
-            for entry in content["images"]
-            if entry["split"] == split
-        ]
-    return EvaluationSet(name, items, captioning, retrieval, ties)
+
+    def entries(content: Any) -> list[Any]:
+        return [entry for entry in content["images"] if entry["split"] == split]
+
+    def fetch(source: Source) -> None:
+        file = user_path(annotations)
+        fetch_members(source.annotations, {file: file.name})
+        if images is None or source.images is None:
+            return
+        with _reading(name, annotations, KARPATHY) as content:
+            zips = defaultdict[str, dict[Path, str]](dict)
+            for entry in entries(content):
+                member = f"{entry['filepath']}/{entry['filename']}"
+                zips[f"{source.images}/{entry['filepath']}.zip"][user_path(images) / member] = member
+        for url, members in zips.items():
+            fetch_members(url, members)
+
+    with _fetched_from(source, name, annotations, fetch):
+        with _reading(name, annotations, KARPATHY) as content:
+            items = [
+                Item(
+                    image_id=entry.get("cocoid", entry["imgid"]),
+                    image=_image_file(images, entry.get("filepath", ""), entry["filename"]),
+                    references=[sentence["raw"] for sentence in entry["sentences"]],
+                )
+                for entry in entries(content)
+            ]
+        return EvaluationSet(name, items, captioning, retrieval, ties)
 
 
 def coco_captions(
@@ -135,26 +176,56 @@ def coco_captions(
     captioning: bool,
     retrieval: bool,
     ties: Ties = "against",
+    source: Source | None = None,
 ) -> EvaluationSet:
     """Load a COCO ``captions_*.json``, or that of NoCaps, which also names domains (Agrawal et al. 2019).
 
-    An image is at ``images/<file_name>``; None loads no images, to score captions that are there already. Raises
-    `UserError` for missing files and other formats.
+    An image is at ``images/<file_name>``; None loads no images, to score captions that are there already. With a
+    `source` each is fetched from its ``coco_url`` in the file. Raises as `karpathy`.
     """
-    with _reading(name, annotations, "a COCO captions file") as content:
-        references: defaultdict[int, list[str]] = defaultdict(list)
-        for annotation in content["annotations"]:
-            references[annotation["image_id"]].append(annotation["caption"])
-        items = [
-            Item(
-                image_id=entry["id"],
-                image=_image_file(images, entry["file_name"]),
-                references=references[entry["id"]],
-                domain=entry.get("domain"),
-            )
-            for entry in content["images"]
-        ]
-    return EvaluationSet(name, items, captioning, retrieval, ties)
+
+    def fetch(source: Source) -> None:
+        fetch_files({user_path(annotations): source.annotations})
+        if images is not None:
+            with _reading(name, annotations, "a COCO captions file") as content:
+                fetch_files({user_path(images) / e["file_name"]: e["coco_url"] for e in content["images"]})
+
+    with _fetched_from(source, name, annotations, fetch):
+        with _reading(name, annotations, "a COCO captions file") as content:
+            references: defaultdict[int, list[str]] = defaultdict(list)
+            for annotation in content["annotations"]:
+                references[annotation["image_id"]].append(annotation["caption"])
+            items = [
+                Item(
+                    image_id=entry["id"],
+                    image=_image_file(images, entry["file_name"]),
+                    references=references[entry["id"]],
+                    domain=entry.get("domain"),
+                )
+                for entry in content["images"]
+            ]
+        return EvaluationSet(name, items, captioning, retrieval, ties)
+
+
+@contextmanager
+def _fetched_from(
+    source: Source | None, name: str, annotations: str, fetch: Callable[[Source], None]
+) -> Iterator[None]:
+    """Let task=fetch get what the block finds missing; only the user can if `source` has it at no address."""
+    try:
+        yield
+    except AbsentError as error:
+        if source is None:
+            raise
+        folder = user_path(annotations).parent
+        other = f"set {name.upper()}_ROOT to a folder with it, or use evalset=hub"
+        if source.form and user_path(annotations).is_file():
+            raise UserError(
+                f"{error.what}; ask for them at {source.form} and put them there, {other}"
+            ) from None
+        later = OnFirstUseError(name, source.size, folder, partial(fetch, source))
+        line = f"{error.what}; run the same command with task=fetch, {other}"
+        raise NotFetchedError(line, later) from None
 
 
 def _image_file(folder: str | None, *parts: str) -> ImageFile | None:
@@ -167,7 +238,7 @@ def _reading(name: str, path: str, kind: str) -> Iterator[Any]:
     try:
         content = json.loads(user_path(path).read_text(encoding="utf-8-sig"))
     except OSError:
-        raise UserError(f"evaluation set {name}: {path} is missing; {HOW}") from None
+        raise AbsentError(f"evaluation set {name}: {path} is missing") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"evaluation set {name}: {path} must be JSON ({error}); fetch it again") from None
     if not isinstance(content, dict):

@@ -1,0 +1,123 @@
+"""``task=fetch``: gets what the rest of this command needs and lacks, so that it runs without a network."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
+
+from huggingface_hub.utils.tqdm import disable_progress_bars
+
+from benchmark.core.disk import disk_space
+from benchmark.core.errors import UserError
+from benchmark.core.fetched_files import fetch_files
+from benchmark.core.paths import user_path
+from benchmark.core.prefetch import prefetch_map
+from benchmark.core.progress import progress
+from benchmark.core.requirements import Requirement, State
+from benchmark.core.storage import CONNECTIONS, find_file
+from benchmark.pool.pool import Pool
+from benchmark.results.report.table import Table, plain
+from benchmark.results.report.terminal import print_tables
+from benchmark.run.config import USER_ERRORS, explain
+from benchmark.run.doctor import print_remedies, requirements_of
+from benchmark.run.job import Job
+
+log = logging.getLogger(__name__)
+MEGABYTE = 1_000_000
+LOOK_SECONDS = 0.5  # between looks at what has arrived
+
+
+def fetch(*jobs: Job) -> None:
+    """List what the jobs lack as ``task=run``, get it, and print what is left to be got by hand.
+
+    One thing that cannot be had does not stop the others; the same command goes on with what is there. Raises
+    `UserError` if there is no room on the disk, or if a job still cannot run.
+    """
+    # Several parts may need one thing. What is small comes first: if it fails, that is seen soon.
+    lacked = {r.detail: r for part in requirements_of(jobs).values() for r in part if r.make}
+    todo = sorted(lacked.values(), key=lambda r: (r.size == 0, r.size))
+    todo += _copies_of_pools(jobs)
+    total = sum(r.size for r in todo)
+    rows = [
+        plain(r.name, f"{r.size / 1e6:,.0f} MB" if r.size else "unknown", str(r.folder or "")) for r in todo
+    ]
+    unknown = " and what has no known size" if any(not r.size for r in todo) else ""
+    space = list(disk_space(todo))
+    notes = [f"{len(todo)} to get: {total / 1e6:,.0f} MB{unknown}.", *(room.detail for room in space)]
+    print_tables([Table("To be fetched", ["what", "size", "to"], rows, notes)])
+    if any(room.state is State.MISSING for room in space):
+        raise UserError("; ".join(room.detail for room in space if room.state is State.MISSING))
+    disable_progress_bars()  # its own, one per file
+    failed = []
+    with progress("fetch", total // MEGABYTE, "MB") as advance:
+        for requirement in todo:
+            log.info("fetch: %s", requirement.name)
+            make = requirement.make
+            try:
+                with _watched(requirement, advance):
+                    if make:
+                        make()
+            except USER_ERRORS as error:
+                failed.append(requirement.name)
+                log.warning("%s: %s", requirement.name, explain(error))
+    for job in jobs:
+        job.__dict__.pop("listed_pool", None)  # it may be there now
+    print_remedies(requirements_of(jobs))
+    if failed:
+        raise UserError(
+            f"not fetched: {', '.join(failed)}; the log has the reasons; run the same command again"
+        )
+
+
+@contextmanager
+def _watched(requirement: Requirement, advance: Callable[[int, str], None]) -> Iterator[None]:
+    """Advance a bar by the megabytes that arrive in the requirement's folder, and by all of them in the end."""
+    folder, shown, done = requirement.folder, 0, Event()
+    before = _bytes_in(folder)
+
+    def show(size: int) -> None:
+        nonlocal shown
+        arrived = max(shown, min(size, requirement.size) // MEGABYTE)
+        advance(arrived - shown, requirement.name)
+        shown = arrived
+
+    def look() -> None:
+        while not done.wait(LOOK_SECONDS):
+            show(_bytes_in(folder) - before)
+
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        looking.join()
+    show(requirement.size)
+
+
+def _bytes_in(folder: Path | None) -> int:
+    with suppress(FileNotFoundError):  # of a file that was renamed meanwhile
+        return sum(path.lstat().st_size for path in folder.rglob("*")) if folder else 0
+    return 0
+
+
+def _copies_of_pools(jobs: Sequence[Job]) -> Iterator[Requirement]:
+    """Yield the copy of a remote pool, if ``task.pool`` names a folder for it."""
+    folder = jobs[0].cfg.task.pool
+    pools = {job.pool.key: job.pool for job in jobs} if folder is not None else {}
+    if len(pools) > 1:
+        raise UserError(f"task.pool={folder} must be for one pool, not {len(pools)}; give one of them")
+    for pool in pools.values():
+        if not pool.is_local:
+            files = _files(pool, user_path(folder))
+            size = sum(prefetch_map(lambda url: find_file(url).size or 0, files.values(), CONNECTIONS))
+            name = f"pool {pool.name}, for pool.url={folder}"
+            copy = partial(fetch_files, files)
+            yield Requirement(name, State.MISSING, pool.url, size, user_path(folder), copy)
+
+
+def _files(pool: Pool, folder: Path) -> dict[Path, str]:
+    tars = {folder / "shards" / f"{shard.name}.tar": shard.url for shard in pool.tars}
+    return tars | {folder / "metadata" / f"{shard.name}.parquet": shard.url for shard in pool.metadata}
