@@ -65,12 +65,7 @@ class OnFirstUseError(Exception):
 
 
 class NotFetchedError(UserError):
-    """Something is missing that task=fetch gets, as `later` says; no other task does.
-
-    Args:
-        message: the line that says so.
-        later: its name, size and folder, and the function that gets it.
-    """
+    """Something is missing, as `message` says, that task=fetch gets by `later`; no other task does."""
 
     def __init__(self, message: str, later: OnFirstUseError) -> None:
         super().__init__(message)
@@ -90,18 +85,16 @@ def look(name: str, locate: Callable[[], object]) -> Requirement:
     """Return the requirement `name`: present where `locate` says, or missing for the reason of its `UserError`."""
     try:
         return Requirement(name, State.PRESENT, str(locate()))
-    except OnFirstUseError as later:
-        return lacking(name, State.FIRST_USE, later)
-    except UserError as error:
-        return lacking(name, State.MISSING, error)
+    except (OnFirstUseError, UserError) as error:
+        return lacking(name, error)
 
 
-def lacking(name: str, state: State, error: Exception) -> Requirement:
+def lacking(name: str, error: Exception, state: State = State.MISSING) -> Requirement:
     """Return the requirement `name`, which is not there for the reason of `error`, or of its cause."""
-    later = error
+    later: BaseException | None = error
     for cause in (error, error.__cause__):
-        if isinstance(cause, NotFetchedError):
-            later = cause.later
+        later = cause.later if isinstance(cause, NotFetchedError) else later
     if not isinstance(later, OnFirstUseError):
         return Requirement(name, state, str(error))
+    state = State.FIRST_USE if later is error else state
     return Requirement(name, state, str(error), later.size, later.folder, later.make)

@@ -292,9 +292,7 @@ def _attempt(url: str, action: Callable[[], T]) -> T:
                 raise
             reason, is_final = _diagnose(error)
             if reason.startswith(DENIED) and _protocol(url) == _HUB:
-                reason = (
-                    f"{DENIED}; run `{program('hf')} auth login`, and ask for access on the repository's page"
-                )
+                reason = f"{DENIED}; run `{program('hf')} auth login`, and ask for access on its page"
             if number == attempts or is_final:
                 times = f" ({number} attempts)" if number > 1 else ""
                 raise StorageError(f"{url}: {reason}{times}") from error
@@ -316,7 +314,6 @@ def _diagnose(error: Exception) -> tuple[str, bool]:
         causes.append(cause)
     root, status = causes[-1], next((code for cause in causes if (code := _status(cause))), None)
     no_credentials = "Credentials" in type(root).__name__  # botocore's and Google's share no base class
-    is_offline = type(root).__name__ == "OfflineModeIsEnabled"  # the hub client's
     missing = status == 404 or (status is None and isinstance(root, FileNotFoundError))
     denied = status in (401, 403) or isinstance(root, PermissionError)
     reasons = {
@@ -325,7 +322,6 @@ def _diagnose(error: Exception) -> tuple[str, bool]:
         "no credentials were found; set AWS_PROFILE, or see docs/own_pool.md": no_credentials,
         "the host name cannot be resolved": isinstance(root, socket.gaierror),
         "the connection was refused": isinstance(root, ConnectionRefusedError),
-        "the hub is switched off (HF_HUB_OFFLINE)": is_offline,
         "no connection could be made": type(root).__name__ == "EndpointConnectionError",  # botocore's
         "no answer in time": isinstance(root, TimeoutError),
         f"the server answered {status}": status is not None,
@@ -333,7 +329,7 @@ def _diagnose(error: Exception) -> tuple[str, bool]:
     reason = next((text for text, holds in reasons.items() if holds), f"{type(root).__name__}: {root}")
     if status is not None and status >= 400:
         return reason, status < 500 and status not in _PASSING
-    return reason, isinstance(root, _FINAL) or no_credentials or is_offline
+    return reason, isinstance(root, _FINAL) or no_credentials
 
 
 def _status(error: BaseException) -> int | None:

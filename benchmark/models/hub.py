@@ -42,26 +42,13 @@ def on_the_hub(repository: str, files: Sequence[str]) -> Path:
         cached = huggingface_hub.try_to_load_from_cache(repository, file)
         if isinstance(cached, str) and without_damaged([Path(cached)]):
             return Path(cached)
-
-    def first(listed: Sequence[str]) -> list[str]:
-        return [file for file in files if file in listed][:1]
-
-    raise to_download(repository, "it is not on this machine", first)
+    raise to_download(repository, "it is not on this machine", lambda of: [f for f in files if f in of][:1])
 
 
 def to_download(name: str, found: str, choose: Callable[[Sequence[str]], list[str]]) -> Exception:
-    """Return the error to raise if files of the hub repository `name` have to be downloaded.
+    """Return the error to raise if the files of a hub repository that `choose` returns have to be downloaded.
 
-    Args:
-        name: its name.
-        found: describes its files on this machine, as in `hub_errors`.
-        choose: returns those of its files that are needed.
-
-    Returns:
-        `OnFirstUseError`, or `NotFetchedError` if the hub cannot be reached.
-
-    Raises:
-        UserError: the hub refuses the files.
+    `found` and errors as in `hub_errors`.
     """
 
     def sizes() -> dict[str, int]:
@@ -73,29 +60,25 @@ def to_download(name: str, found: str, choose: Callable[[Sequence[str]], list[st
         return {file: listed[file] for file in choose(list(listed))}
 
     def fetch() -> None:
-        with hub_errors(name, found):
+        with hub_errors(name, found, unasked):
             huggingface_hub.snapshot_download(name, allow_patterns=list(sizes()))
 
     def later(size: int) -> OnFirstUseError:
-        text = f"{size / 1e6:,.0f} MB from the hub" if size else "from the hub"
-        folder = f"models--{name.replace('/', '--')}"
-        cache = Path(huggingface_hub.constants.HF_HUB_CACHE) / folder
-        return OnFirstUseError(f"{name}: {text}", size, cache, fetch)
+        folder = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"models--{name.replace('/', '--')}"
+        return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, folder, fetch)
 
-    try:
-        with hub_errors(name, found):
-            return later(sum(sizes().values()))
-    except UnreachableError as error:
-        return NotFetchedError(str(error), later(MEGABYTES.get(name, 0) * 1_000_000))
-
-
-class UnreachableError(UserError):
-    """The hub is switched off, or there is no network."""
+    unasked = later(MEGABYTES.get(name, 0) * 1_000_000)
+    with hub_errors(name, found, unasked):
+        return later(sum(sizes().values()))
+    return unasked
 
 
 @contextmanager
-def hub_errors(name: str, found: str) -> Iterator[None]:
-    """Turn what the hub client raises into a `UserError`; `found` describes the files of `name` on this machine."""
+def hub_errors(name: str, found: str, later: OnFirstUseError) -> Iterator[None]:
+    """Turn what the hub client raises into a `UserError`, without a network a `NotFetchedError` with `later`.
+
+    `found` describes the files of `name` on this machine.
+    """
     import httpx2  # what the hub client raises
 
     try:
@@ -106,9 +89,10 @@ def hub_errors(name: str, found: str) -> Iterator[None]:
         httpx2.TransportError,
     ):
         command = f"{program('hf')} download {name}"
-        raise UnreachableError(
+        raise NotFetchedError(
             f"checkpoint {name}: {found}, and the hub is disabled or cannot be reached; run `{command}` where there"
-            " is a network, or give a folder"
+            " is a network, or give a folder",
+            later,
         ) from None
     except huggingface_hub.errors.RepositoryNotFoundError:  # also one that is gated
         raise UserError(

@@ -36,8 +36,7 @@ def doctor(*jobs: Job) -> None:
         for requirement in requirements:
             state = Text(requirement.state, style=STYLES[requirement.state])
             size = f"{requirement.size / 1e6:,.0f}" if requirement.size else ""
-            texts = (part, requirement.name, size, requirement.detail)
-            table.add_row(state, *map(shown, texts))
+            table.add_row(state, *map(shown, (part, requirement.name, size, requirement.detail)))
     Console().print(table)
     print_remedies(found)
 
@@ -58,7 +57,9 @@ def print_remedies(found: Found) -> None:
     Raises `UserError` if a job cannot run without something.
     """
     absent = [r for of_part in found.values() for r in of_part if r.state is not State.PRESENT]
-    lines = [_fetch_command()] if any(r.make for r in absent) else []
+    given = [argument for argument in sys.argv[1:] if not argument.startswith("task=")]
+    fetch = shlex.join(["python", "-m", "benchmark", "task=fetch", *given])
+    lines = [fetch] if any(r.make for r in absent) else []
     for requirement in absent:
         if not requirement.make and requirement.state is not State.FIRST_USE:
             commands = re.findall(r"run `([^`]+)`", requirement.detail)
@@ -67,12 +68,6 @@ def print_remedies(found: Found) -> None:
         sys.stdout.write(f"{shown(line).plain}\n")
     if missing := dict.fromkeys(r.name for r in absent if r.state is State.MISSING):
         raise UserError(f"this command cannot run without {', '.join(missing)}; see the list")
-
-
-def _fetch_command() -> str:
-    """Return the command that was typed with task=fetch."""
-    given = [argument for argument in sys.argv[1:] if not argument.startswith("task=")]
-    return shlex.join(["python", "-m", "benchmark", "task=fetch", *given])
 
 
 def _machine() -> Iterator[Requirement]:

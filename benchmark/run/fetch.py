@@ -17,7 +17,7 @@ from benchmark.core.prefetch import prefetch_map
 from benchmark.core.progress import progress
 from benchmark.core.requirements import Requirement, State
 from benchmark.core.storage import CONNECTIONS, find_file
-from benchmark.pool.pool import Pool
+from benchmark.pool.layout import PARQUET, TAR
 from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
 from benchmark.run.config import USER_ERRORS, explain
@@ -40,10 +40,9 @@ def fetch(*jobs: Job) -> None:
     todo = sorted(lacked.values(), key=lambda r: (r.size == 0, r.size))
     todo += _copies_of_pools(jobs)
     total = sum(r.size for r in todo)
-    rows = [
-        plain(r.name, f"{r.size / 1e6:,.0f} MB" if r.size else "unknown", str(r.folder or "")) for r in todo
-    ]
-    unknown = " and what has no known size" if any(not r.size for r in todo) else ""
+    sizes = [f"{r.size / 1e6:,.0f} MB" if r.size else "unknown" for r in todo]
+    rows = [plain(r.name, size, str(r.folder or "")) for r, size in zip(todo, sizes, strict=True)]
+    unknown = " and what has no known size" * ("unknown" in sizes)
     space = list(disk_space(todo))
     notes = [f"{len(todo)} to get: {total / 1e6:,.0f} MB{unknown}.", *(room.detail for room in space)]
     print_tables([Table("To be fetched", ["what", "size", "to"], rows, notes)])
@@ -54,21 +53,16 @@ def fetch(*jobs: Job) -> None:
     with progress("fetch", total // MEGABYTE, "MB") as advance:
         for requirement in todo:
             log.info("fetch: %s", requirement.name)
-            make = requirement.make
             try:
                 with _watched(requirement, advance):
-                    if make:
-                        make()
+                    if requirement.make:
+                        requirement.make()
             except USER_ERRORS as error:
                 failed.append(requirement.name)
                 log.warning("%s: %s", requirement.name, explain(error))
-    for job in jobs:
-        job.__dict__.pop("listed_pool", None)  # it may be there now
     print_remedies(requirements_of(jobs))
     if failed:
-        raise UserError(
-            f"not fetched: {', '.join(failed)}; the log has the reasons; run the same command again"
-        )
+        raise UserError(f"{', '.join(failed)} could not be fetched; run the same command again")
 
 
 @contextmanager
@@ -111,13 +105,8 @@ def _copies_of_pools(jobs: Sequence[Job]) -> Iterator[Requirement]:
         raise UserError(f"task.pool={folder} must be for one pool, not {len(pools)}; give one of them")
     for pool in pools.values():
         if not pool.is_local:
-            files = _files(pool, user_path(folder))
+            here, shards = user_path(folder), (*pool.tars, *pool.metadata)
+            files = {here / f"{s.name}{TAR if s.is_tar else PARQUET}": s.url for s in shards}
             size = sum(prefetch_map(lambda url: find_file(url).size or 0, files.values(), CONNECTIONS))
             name = f"pool {pool.name}, for pool.url={folder}"
-            copy = partial(fetch_files, files)
-            yield Requirement(name, State.MISSING, pool.url, size, user_path(folder), copy)
-
-
-def _files(pool: Pool, folder: Path) -> dict[Path, str]:
-    tars = {folder / "shards" / f"{shard.name}.tar": shard.url for shard in pool.tars}
-    return tars | {folder / "metadata" / f"{shard.name}.parquet": shard.url for shard in pool.metadata}
+            yield Requirement(name, State.MISSING, pool.url, size, here, partial(fetch_files, files))

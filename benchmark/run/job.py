@@ -272,10 +272,8 @@ def _or_error(name: str, find: Callable[[], Iterable[Requirement]]) -> Found:
     """Yield the requirements, and last the error that ended them."""
     try:
         yield from find()
-    except OnFirstUseError as later:
-        yield lacking(name, State.FIRST_USE, later)
-    except NotFetchedError as error:
-        yield lacking(name, State.MISSING, error)
+    except (OnFirstUseError, NotFetchedError) as error:
+        yield lacking(name, error)
     except USER_ERRORS as error:
         yield Requirement(name, State.MISSING, explain(error))
 

@@ -22,7 +22,7 @@ from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
 
-KARPATHY = "a Karpathy split file"
+KARPATHY, COCO = "a Karpathy split file", "a COCO captions file"
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,12 @@ class Item:
 
 @dataclass(frozen=True)
 class Source:
-    """Addresses from which task=fetch gets an evaluation set.
+    """Addresses from which task=fetch gets an evaluation set."""
 
-    Args:
-        annotations: the file with references; for a Karpathy split, a zip with it.
-        images: a folder of zips, each with the images of one folder; None without such zips.
-        form: page where images are sent on request; they are fetched by hand.
-        size: bytes on the disk, 0 if unknown.
-    """
-
-    annotations: str
-    images: str | None = None
-    form: str | None = None
-    size: int = 0
+    annotations: str  # the file with references; for a Karpathy split, a zip with it
+    images: str | None = None  # a folder of zips, each with the images of one folder
+    form: str | None = None  # page where images are sent on request, for whoever fetches them by hand
+    size: int = 0  # bytes on the disk, 0 if unknown
 
 
 @checked
@@ -140,33 +133,29 @@ def karpathy(
     Raises `UserError` for missing files and other formats; `NotFetchedError` if `source` has what is missing.
     """
 
-    def entries(content: Any) -> list[Any]:
-        return [entry for entry in content["images"] if entry["split"] == split]
+    def parse(content: Any) -> list[Item]:
+        return [
+            Item(
+                image_id=entry.get("cocoid", entry["imgid"]),
+                image=_image_file(images, entry.get("filepath", ""), entry["filename"]),
+                references=[sentence["raw"] for sentence in entry["sentences"]],
+            )
+            for entry in content["images"]
+            if entry["split"] == split
+        ]
 
     def fetch(source: Source) -> None:
-        file = user_path(annotations)
+        file, zips = user_path(annotations), defaultdict[str, dict[Path, str]](dict)
         fetch_members(source.annotations, {file: file.name})
-        if images is None or source.images is None:
-            return
-        with _reading(name, annotations, KARPATHY) as content:
-            zips = defaultdict[str, dict[Path, str]](dict)
-            for entry in entries(content):
-                member = f"{entry['filepath']}/{entry['filename']}"
-                zips[f"{source.images}/{entry['filepath']}.zip"][user_path(images) / member] = member
+        for item in _items(name, annotations, KARPATHY, parse) if source.images else ():
+            if item.image:
+                member = item.image.path.relative_to(user_path(str(images)))
+                zips[f"{source.images}/{member.parts[0]}.zip"][item.image.path] = str(member)
         for url, members in zips.items():
             fetch_members(url, members)
 
     with _fetched_from(source, name, annotations, fetch):
-        with _reading(name, annotations, KARPATHY) as content:
-            items = [
-                Item(
-                    image_id=entry.get("cocoid", entry["imgid"]),
-                    image=_image_file(images, entry.get("filepath", ""), entry["filename"]),
-                    references=[sentence["raw"] for sentence in entry["sentences"]],
-                )
-                for entry in entries(content)
-            ]
-        return EvaluationSet(name, items, captioning, retrieval, ties)
+        return EvaluationSet(name, _items(name, annotations, KARPATHY, parse), captioning, retrieval, ties)
 
 
 def coco_captions(
@@ -184,27 +173,35 @@ def coco_captions(
     `source` each is fetched from its ``coco_url`` in the file. Raises as `karpathy`.
     """
 
+    def parse(content: Any) -> list[Item]:
+        references: defaultdict[int, list[str]] = defaultdict(list)
+        for annotation in content["annotations"]:
+            references[annotation["image_id"]].append(annotation["caption"])
+        return [
+            Item(
+                image_id=entry["id"],
+                image=_image_file(images, entry["file_name"]),
+                references=references[entry["id"]],
+                domain=entry.get("domain"),
+            )
+            for entry in content["images"]
+        ]
+
     def fetch(source: Source) -> None:
         fetch_files({user_path(annotations): source.annotations})
-        if images is not None:
-            with _reading(name, annotations, "a COCO captions file") as content:
-                fetch_files({user_path(images) / e["file_name"]: e["coco_url"] for e in content["images"]})
+        with _reading(name, annotations, COCO) as content:
+            files = {
+                _image_file(images, entry["file_name"]): entry["coco_url"] for entry in content["images"]
+            }
+        fetch_files({file.path: url for file, url in files.items() if file})
 
     with _fetched_from(source, name, annotations, fetch):
-        with _reading(name, annotations, "a COCO captions file") as content:
-            references: defaultdict[int, list[str]] = defaultdict(list)
-            for annotation in content["annotations"]:
-                references[annotation["image_id"]].append(annotation["caption"])
-            items = [
-                Item(
-                    image_id=entry["id"],
-                    image=_image_file(images, entry["file_name"]),
-                    references=references[entry["id"]],
-                    domain=entry.get("domain"),
-                )
-                for entry in content["images"]
-            ]
-        return EvaluationSet(name, items, captioning, retrieval, ties)
+        return EvaluationSet(name, _items(name, annotations, COCO, parse), captioning, retrieval, ties)
+
+
+def _items(name: str, path: str, kind: str, parse: Callable[[Any], list[Item]]) -> list[Item]:
+    with _reading(name, path, kind) as content:
+        return parse(content)
 
 
 @contextmanager
@@ -216,19 +213,21 @@ def _fetched_from(
         yield
     except AbsentError as error:
         if source is None:
-            raise
+            raise UserError(f"{error}; {HOW}") from None
         folder = user_path(annotations).parent
         other = f"set {name.upper()}_ROOT to a folder with it, or use evalset=hub"
         if source.form and user_path(annotations).is_file():
-            raise UserError(
-                f"{error.what}; ask for them at {source.form} and put them there, {other}"
-            ) from None
+            raise UserError(f"{error}; ask for them at {source.form} and put them there, {other}") from None
         later = OnFirstUseError(name, source.size, folder, partial(fetch, source))
-        line = f"{error.what}; run the same command with task=fetch, {other}"
+        line = f"{error}; run the same command with task=fetch, {other}"
         raise NotFetchedError(line, later) from None
 
 
 def _image_file(folder: str | None, *parts: str) -> ImageFile | None:
+    if ".." in Path(*parts).parts or Path(*parts).is_absolute():
+        raise UserError(
+            f"evaluation image {'/'.join(parts)} must be in the folder of its set; fetch its list again"
+        )
     return None if folder is None else ImageFile(user_path(folder).joinpath(*parts))
 
 

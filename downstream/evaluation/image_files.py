@@ -19,11 +19,7 @@ IMAGE_ENDINGS = ("webp", "png", "jpg", "jpeg")
 
 
 class AbsentError(UserError):
-    """Files of an evaluation set that are not there: `what` is missing; the message also says what to do."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}; {HOW}")
-        self.what = what
+    """Files of an evaluation set that are not there; the message does not say how to get them."""
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def without_unless(name: str, locate: Callable[[], object]) -> Requirement:
     try:
         return look(name, locate)
     except UnavailableError as error:
-        return lacking(name, State.WITHOUT, error)
+        return lacking(name, error, State.WITHOUT)
 
 
 def revision_or_none(locate: Callable[[], Path]) -> str:

@@ -79,18 +79,15 @@ class Polos(CaptionMetric):
                 f"Polos needs its authors' weights: unzip {URL} and set models.polos.checkpoint to its folder;"
                 " task=fetch with models.polos.checkpoint=FOLDER does so"
             )
-        try:
-            weights = locate(self.checkpoint)
-            if not any(weights.glob("*.ckpt")):
-                raise UserError(f"checkpoint {weights} holds no .ckpt")
-            return weights, locate(self.encoder)
-        except UserError as error:
-            folder = user_path(self.checkpoint)
-            if any(folder.glob("*.ckpt")):
-                raise UnavailableError(str(error)) from error
-            line = f"{error}; or run the same command with task=fetch"
+        folder = user_path(self.checkpoint)
+        if not any(folder.glob("*.ckpt")):
+            line = f"checkpoint {self.checkpoint} is not there; run the same command with task=fetch"
             later = OnFirstUseError("Polos weights", 0, folder, partial(self._fetch, folder))
             raise UnavailableError(line) from NotFetchedError(line, later)
+        try:
+            return locate(self.checkpoint), locate(self.encoder)
+        except UserError as error:
+            raise UnavailableError(str(error)) from error
 
     def _fetch(self, folder: Path) -> None:
         fetch_members(URL, {folder / name: f"reprod/{name}" for name in ("hparams.yaml", "reprod.ckpt")})

@@ -14,6 +14,7 @@ from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import Requirement, State
 from benchmark.models.checkpoints import checkpoint_requirement, find_checkpoint
 from benchmark.models.hub import MEGABYTES
+from benchmark.pool.pool import Pool
 from benchmark.run.config import CONF
 from benchmark.run.fetch import _watched
 from benchmark.run.identity import evaluation_identity
@@ -177,8 +178,9 @@ def test_a_remote_pool_is_copied_on_request(run: Run, command: list[str], tmp_pa
     with http_server(pool, Behaviour()) as url:
         done = run("task=fetch", *given, *sets, "metrics=[cider]", f"pool.url={url}", f"task.pool={copy}")
     assert done.returncode == 0, done.stderr
-    files = {str(p.relative_to(pool)): p.read_bytes() for p in pool.rglob("*") if p.is_file()}
-    assert {str(p.relative_to(copy)): p.read_bytes() for p in copy.rglob("*") if p.is_file()} == files
+    files = {path.name: path.read_bytes() for path in pool.rglob("*") if path.is_file()}
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == files
+    assert len(Pool("p", str(copy)).tars) == len(Pool("p", str(copy)).metadata) == 1
 
 
 def test_the_bar_moves_with_the_bytes_on_the_disk(tmp_path: Path) -> None:
