@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar, cast
 from urllib.parse import urlsplit
 
-import huggingface_hub  # its parts are imported when they are used
+import huggingface_hub.constants  # its other parts are imported when they are used
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import program, require

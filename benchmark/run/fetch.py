@@ -74,7 +74,8 @@ def _watched(requirement: Requirement, advance: Callable[[int, str], None]) -> I
     def show(size: int) -> None:
         nonlocal shown
         arrived = max(shown, min(size, requirement.size) // MEGABYTE)
-        advance(arrived - shown, requirement.name)
+        unknown = "" if requirement.size else f", {size // MEGABYTE} MB"
+        advance(arrived - shown, requirement.name + unknown)
         shown = arrived
 
     def look() -> None:

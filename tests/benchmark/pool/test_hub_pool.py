@@ -1,6 +1,9 @@
 """A pool of tars on a stand-in hub: listed, read whole for scoring, by ranges for the chosen samples."""
 
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +92,18 @@ def test_a_private_repository_is_one_line(server: Behaviour) -> None:
     with pytest.raises(UserError, match=r"access is denied; run `.*hf auth login`") as raised:
         Pool("p", "hf://datasets/some/private_pool")
     assert "\n" not in str(raised.value)
+
+
+def test_without_a_network_a_hub_pool_is_one_line(tmp_path: Path) -> None:
+    """In a process of its own: here the hub's client has been imported in whole."""
+    command = [sys.executable, "-m", "benchmark", "task=select", "pool=cc12m", "filter=random", "models=demo"]
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(CONF.parent)}
+    environment.pop("CC12M", None)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: hf://datasets/pixparse/cc12m-wds@")
+    assert "offline mode is enabled" in line
 
 
 @pytest.mark.parametrize(("name", "tars"), [("cc12m", 0), ("cc3m", 576)])
