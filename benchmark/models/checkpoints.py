@@ -49,7 +49,7 @@ def find_checkpoint(name: str) -> Path:
         )
     found = "it is not on this machine"
     try:
-        try:  # which files there are, and what of them is not downloaded on purpose
+        try:  # unused files are not downloaded, and not missing
             listed = [file.path for file in huggingface_hub.get_cached_repo_tree(name)]
         except huggingface_hub.errors.CachedRepoTreeNotFoundError:
             listed = []

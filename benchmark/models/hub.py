@@ -94,7 +94,7 @@ def hub_errors(name: str, found: str, later: OnFirstUseError) -> Iterator[None]:
             " is a network, or give a folder",
             later,
         ) from None
-    except huggingface_hub.errors.RepositoryNotFoundError:  # also one that is gated
+    except huggingface_hub.errors.RepositoryNotFoundError:  # also for a gated repository
         raise UserError(
             f"checkpoint {name}: {found}, and the hub has no such repository, or asks for consent; run"
             f" `{program('hf')} auth login` and ask for access at https://huggingface.co/{name}, or give a folder"
@@ -102,7 +102,7 @@ def hub_errors(name: str, found: str, later: OnFirstUseError) -> Iterator[None]:
     except (OSError, ValueError, httpx2.HTTPError) as error:
         reason = str(error).strip().split("\n")[0][:200]
         raise UserError(
-            f"checkpoint {name}: {found}, and the hub answers: {reason}; or give a folder"
+            f"checkpoint {name}: {found}, and the hub answers: {reason}; give a folder instead"
         ) from None
 
 

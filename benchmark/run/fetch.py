@@ -1,4 +1,4 @@
-"""``task=fetch``: gets what the rest of this command needs and lacks, so that it runs without a network."""
+"""``task=fetch``: gets the missing requirements of a command, so that it runs without a network."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -30,10 +30,10 @@ LOOK_SECONDS = 0.5  # between looks at what has arrived
 
 
 def fetch(*jobs: Job) -> None:
-    """List what the jobs lack as ``task=run``, get it, and print what is left to be got by hand.
+    """List the missing requirements of the jobs as ``task=run``, get them, and print how to get the rest by hand.
 
-    One thing that cannot be had does not stop the others; the same command goes on with what is there. Raises
-    `UserError` if there is no room on the disk, or if a job still cannot run.
+    A failure does not stop the others; the same command takes up a fetch that was interrupted. Raises `UserError` if
+    the disk has no room, or if a job still cannot run.
     """
     # Several parts may need one thing. What is small comes first: if it fails, that is seen soon.
     lacked = {r.detail: r for part in requirements_of(jobs).values() for r in part if r.make}
@@ -42,7 +42,7 @@ def fetch(*jobs: Job) -> None:
     total = sum(r.size for r in todo)
     sizes = [f"{r.size / 1e6:,.0f} MB" if r.size else "unknown" for r in todo]
     rows = [plain(r.name, size, str(r.folder or "")) for r, size in zip(todo, sizes, strict=True)]
-    unknown = " and what has no known size" * ("unknown" in sizes)
+    unknown = " and things of unknown size" * ("unknown" in sizes)
     space = list(disk_space(todo))
     notes = [f"{len(todo)} to get: {total / 1e6:,.0f} MB{unknown}.", *(room.detail for room in space)]
     print_tables([Table("To be fetched", ["what", "size", "to"], rows, notes)])

@@ -208,7 +208,7 @@ def _items(name: str, path: str, kind: str, parse: Callable[[Any], list[Item]]) 
 def _fetched_from(
     source: Source | None, name: str, annotations: str, fetch: Callable[[Source], None]
 ) -> Iterator[None]:
-    """Let task=fetch get what the block finds missing; only the user can if `source` has it at no address."""
+    """Let task=fetch get the files that the block finds missing, if `source` has their address."""
     try:
         yield
     except AbsentError as error:

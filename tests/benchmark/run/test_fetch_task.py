@@ -90,7 +90,7 @@ def test_all_of_a_command_is_fetched_and_the_rest_is_named(
         absent, "dataset_coco.json is missing; run the same command with task=fetch, set COCO_ROOT"
     )
     done = run("task=fetch", *command)
-    assert "4 to get: 1,002 MB and what has no known size." in done.stdout
+    assert "4 to get: 1,002 MB and things of unknown size." in done.stdout
     assert names("coco") == {"dataset_coco.json", "val2014/0.jpg", "val2014/1.jpg"}  # of the test split
     assert names("nocaps") == {"nocaps_val_4500_captions.json", "images/a.jpg"}
     assert names("flickr30k") == {"dataset_flickr30k.json"}
