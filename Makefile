@@ -77,9 +77,20 @@ models: setup ## Train the demo's scale models whose inputs changed, and build i
 pins: ## Resolve all dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.11 --all-extras --upgrade --output-file constraints.txt pyproject.toml
 
+release: VERSION = $(shell $(PYTHON) -c 'import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["version"])')
+release: setup | $(filter .uv/bin/uv,$(UV)) ## Check this commit as CI does, build wheel and source archive into dist, tag them; pushes nothing
+	@test -z "$$(git status --porcelain)" || { echo "make release needs a clean checkout; commit first" >&2; exit 2; }
+	@grep -q "^## \[$(VERSION)\]" CHANGELOG.md && grep -q "^version: $(VERSION)$$" CITATION.cff || \
+		{ echo "make release needs version $(VERSION) of pyproject.toml in CHANGELOG.md and CITATION.cff" >&2; exit 2; }
+	.ci/run
+	rm -rf dist && $(UV) build --quiet
+	$(UV) tool run --quiet twine@7.0.0 check --strict dist/*
+	git tag --annotate v$(VERSION) --message "Version $(VERSION)"
+	@ls -sh dist
+
 audit: | $(filter .uv/bin/uv,$(UV)) ## Known vulnerabilities of the pins, from PyPI; a pin that it does not find fails
 	@$(UV) tool run --quiet pip-audit@2.10.1 --version >/dev/null 2>&1 || \
 		{ echo "make audit needs the network: pip-audit cannot be fetched from PyPI" >&2; exit 2; }
 	@$(UV) tool run --quiet pip-audit@2.10.1 --requirement constraints.txt --no-deps --disable-pip --strict --progress-spinner off
 
-.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m fuzz chaos mutants reference models pins audit
+.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m fuzz chaos mutants reference models pins release audit

@@ -1,6 +1,7 @@
 """``python -m benchmark [task=run] filter=clip size=200k pool=demo downstream=both``."""
 
 import sys
+import traceback
 from pathlib import Path
 
 import hydra
@@ -9,12 +10,13 @@ from omegaconf import DictConfig
 
 from benchmark.cli.help_text import answer
 from benchmark.cli.jobs import compose_jobs, make_job, planned_sweeps, print_plan
-from benchmark.cli.mistakes import WrongJobsError, end_with_mistakes, explain_command
+from benchmark.cli.mistakes import end_with_mistakes, explain_command, own_bug
 from benchmark.cli.overrides import normalised
-from benchmark.cli.own_filters import name_own_filters
+from benchmark.cli.own_parts import name_own_parts
 from benchmark.cli.process import raise_if_stopped, set_environment, stop_on_signals
+from benchmark.core.errors import MistakesError
 from benchmark.core.progress import configure_logging
-from benchmark.run.config import CONF, USER_ERRORS, explain, register_resolvers
+from benchmark.run.config import CONF, USER_ERRORS, explain_all, register_resolvers
 
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 
@@ -32,7 +34,7 @@ def run_task(cfg: DictConfig) -> None:
         if finished is not None and finished.failure:
             end_with_mistakes(finished.failure, exit_code=1)
     except USER_ERRORS as error:
-        end_with_mistakes(explain(error))  # here: Hydra would print another message before main sees it
+        end_with_mistakes(*explain_all(error))  # here: Hydra would print another message before main sees it
 
 
 def main() -> None:
@@ -47,7 +49,7 @@ def main() -> None:
             if text := answer(sys.argv[1:]):
                 sys.stdout.write(f"{text}\n")
                 return
-            sys.argv[1:] = name_own_filters(normalised(sys.argv[1:]))
+            sys.argv[1:] = name_own_parts(normalised(sys.argv[1:]))
             if sweeps := planned_sweeps(sys.argv[1:]):
                 jobs = compose_jobs(sweeps)
                 from benchmark.cli.sweep_runs import (
@@ -56,12 +58,15 @@ def main() -> None:
 
                 sys.exit(run_sweeps(sweeps, jobs, with_hydra))
             with_hydra(run_task)()
-        except WrongJobsError as error:
+        except MistakesError as error:
             end_with_mistakes(*error.lines)
         except Exception as error:
             raise_if_stopped()
             if isinstance(error, OSError) and any(a.startswith("hydra.run.dir=") for a in sys.argv):
                 end_with_mistakes(f"hydra.run.dir={error.filename} cannot be made ({error.strerror})")
+            if own := own_bug(error):
+                traceback.print_exc()
+                end_with_mistakes(own, exit_code=1)
             if isinstance(error, USER_ERRORS):
                 end_with_mistakes(explain_command(error, sys.argv[1:]))
             raise

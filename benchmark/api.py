@@ -1,15 +1,36 @@
-"""The benchmark from Python, without Hydra: score a pool, select exactly k pairs, evaluate models and captions.
+"""The benchmark from Python: whole runs, their stages, their results, and the parts that configs name.
 
-All three raise `UserError` for what a user can correct. Scores and features are cached as those of the command line.
+All functions raise `UserError` for what a user can correct, and share their caches with the command line. Settings
+are written as there: ``"pool.url=/data/my_pool"``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+
+from benchmark.cli.jobs import compose_jobs, job_of
+from benchmark.cli.overrides import normalised
+from benchmark.cli.own_parts import name_own_parts
 from benchmark.core.devices import resolve_device
+from benchmark.core.errors import UserError
+from benchmark.core.output_folder import local_copy
+from benchmark.core.records import read_records
 from benchmark.core.uids import write_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.pool.subset import index_tars
+from benchmark.results.report.leaderboard import leaderboards
+from benchmark.results.report.report_data import HEADER, result_rows
+from benchmark.results.result import Result
+from benchmark.results.trackers import NoTracker
+from benchmark.run.config import USER_ERRORS, explain, register_resolvers
+from benchmark.run.job import Job
+from benchmark.run.open_samples import open_subset
+from benchmark.run.train import train_model
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.selection import Selection
@@ -21,6 +42,56 @@ from downstream.metrics.metric import Metric
 from downstream.models.base import Downstream
 from downstream.models.published import Published, PublishedCaptions
 from filters.base import Filter
+
+
+def run(*settings: str) -> Result:
+    """Run the benchmark, for example ``run("filter=icc", "size=200k")``: score, select, train, evaluate.
+
+    A run whose result is in ``results_dir`` is not made again, as in a sweep.
+    """
+    finished = _job(settings).run()
+    assert finished is not None  # only processes of a launch that are not its main one return nothing
+    return next(r for r in read_records(finished.path.parent, Result) if r.run_id == finished.path.stem)
+
+
+def report(results_dir: Path | str = "results", *settings: str) -> Path:
+    """Write the leaderboards of all results to `results_dir`; return the path of the page."""
+    _job([f"results_dir={results_dir}", "task=report", *settings]).run()
+    return Path(results_dir) / "report.html"
+
+
+def load_results(results_dir: Path | str = "results") -> Any:
+    """Return a table with a row per run, model, evaluation set and metric, with its unit and 95% interval.
+
+    It is a pandas DataFrame if pandas is installed, else a `pyarrow.Table`. Raises `UserError` without results.
+    """
+    with local_copy(str(results_dir)) as folder:
+        boards = leaderboards(read_records(folder, Result))
+    if not boards:
+        raise UserError(f"results_dir={results_dir} holds no results; call run(...) first")
+    table = pa.Table.from_pylist([dict(zip(HEADER, row, strict=True)) for row in result_rows(boards)])
+    return table.to_pandas() if find_spec("pandas") else table
+
+
+def get_filter(name: str, *settings: str) -> Filter:
+    """Return the filter that ``filter=name`` means, for example ``get_filter("clip", "models=demo")``."""
+    with _user_errors():
+        return _job([f"filter={name}", *settings]).filter
+
+
+def get_metric(name: str, *settings: str) -> CaptionMetric:
+    """Return the caption metric that ``metrics=[name]`` means, for example ``get_metric("cider")``."""
+    with _user_errors():
+        return _job([f"metrics=[{name}]", *settings]).metrics[0]
+
+
+def get_model(name: str, *settings: str) -> Downstream:
+    """Return the untrained model that ``downstream=name`` means: ``get_model("captioner", "models=demo")``."""
+    with _user_errors():
+        models = _job([f"downstream={name}", *settings]).models
+    if len(models) > 1:
+        raise UserError(f"downstream={name} is {len(models)} models; name one of {', '.join(models)}")
+    return next(iter(models.values()))
 
 
 def score(pool: Pool | str | Path, scorer: Filter, device: str = "auto", workers: int = 1) -> ScoreTable:
@@ -37,8 +108,7 @@ def score(pool: Pool | str | Path, scorer: Filter, device: str = "auto", workers
         `uids` (n,), sorted, with their `scores` (n,), NaN for pairs that cannot be scored; `drops` counts the pairs
         that could not be read, by reason.
     """
-    opened = pool if isinstance(pool, Pool) else Pool(Path(pool).name, str(pool))
-    return score_pool(opened, scorer, LocalEngine(device, workers))
+    return score_pool(_opened(pool), scorer, LocalEngine(device, workers))
 
 
 def select(table: ScoreTable, k: int, path: Path | str | None = None, seed: int = 0) -> Selection:
@@ -54,6 +124,24 @@ def select(table: ScoreTable, k: int, path: Path | str | None = None, seed: int 
     if path is not None:
         write_subset(Path(path), selection.uids)
     return selection
+
+
+def train(pool: Pool | str | Path, selection: Selection, model: Downstream, device: str = "auto") -> Path:
+    """Train a model on selected pairs for its budget, or load it if the same training has been finished before.
+
+    Args:
+        pool: as for `score`.
+        selection: the selected pairs, which the pool holds with their images.
+        model: the untrained model; afterwards it can be evaluated.
+        device: where it is trained.
+
+    Returns:
+        The folder of the training; the weights are in its folder ``model``.
+    """
+    opened, resolved = _opened(pool), resolve_device(device)
+    index_tars(opened, LocalEngine(device))
+    subset = open_subset(opened, selection)
+    return train_model(model, subset, selection.sha256, resolved, NoTracker(), []).folder
 
 
 def evaluate(
@@ -81,3 +169,26 @@ def evaluate(
     if isinstance(candidate, Published):
         candidate.load(resolved)
     return candidate.evaluate(sets, metrics, Path(folder), resolved)
+
+
+def _opened(pool: Pool | str | Path) -> Pool:
+    return pool if isinstance(pool, Pool) else Pool(Path(pool).name, str(pool))
+
+
+def _job(settings: Sequence[str]) -> Job:
+    """Return the job that these settings describe."""
+    register_resolvers()
+    with _user_errors():
+        jobs = compose_jobs([name_own_parts(normalised(settings))])
+        if len(jobs) > 1:
+            raise UserError(f"{' '.join(settings)} must give each setting one value; call once for each")
+        return job_of(jobs[0])
+
+
+@contextmanager
+def _user_errors() -> Iterator[None]:
+    """Turn the configuration library's errors into `UserError`."""
+    try:
+        yield
+    except USER_ERRORS as error:
+        raise UserError(explain(error)) from error

@@ -1,9 +1,13 @@
 """The command line as a function: what it prints, and its exit code."""
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+import hydra.errors
+import omegaconf.errors
 import pytest
 from hydra.core.global_hydra import GlobalHydra
 
@@ -18,6 +22,14 @@ class Done:
 
 
 Run = Callable[..., Done]
+ROOT = Path(__file__).resolve().parents[1]
+# Classes of ours, Hydra and OmegaConf; users of a command never have to know one.
+CLASSES = {name for errors in (hydra.errors, omegaconf.errors) for name in vars(errors)} | {
+    name
+    for package in ("benchmark", "filters", "downstream")
+    for path in (ROOT / package).rglob("*.py")
+    for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE)
+}
 
 
 def run_main(*arguments: str) -> int:
@@ -34,9 +46,16 @@ def run_main(*arguments: str) -> int:
 
 def assert_one_line(done: Done, message: str) -> None:
     """A mistake of the user: exit code 2, one line on stderr, nothing on stdout."""
+    assert_lines(done, message)
+
+
+def assert_lines(done: Done, *messages: str) -> None:
+    """Mistakes of the user, each with one line on stderr, which holds its message and no class of the machinery."""
     assert done.returncode == 2, done.stderr
     errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1
-    assert message in errors[0]
+    assert len(errors) == len(messages), done.stderr
+    for message, line in zip(messages, errors, strict=True):
+        assert message in line
+        assert not set(re.findall(r"(?<![\w./:])(?:[A-Z][a-z0-9]+){2,}\b(?!:)", line)) & CLASSES, line
     assert "Traceback" not in done.stderr
     assert done.stdout == ""

@@ -13,14 +13,26 @@ from typing import Any
 
 import hydra
 import pytest
+import torch
 from hydra import compose, initialize_config_dir
 
+from benchmark.results.page.leaderboard_page import leaderboard_page
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.columns import choose_metrics
+from benchmark.results.report.leaderboard import leaderboards
+from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.report_data import leaderboards_csv
+from benchmark.results.report.run_tables import run_table
 from benchmark.run.config import CONF, make_filter, register_resolvers
 from benchmark.selection.selection import Selector
-from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.metrics.base import CaptionMetric
+from downstream.metrics.suite import score_captions
 from downstream.models.base import Downstream
+from downstream.training.trainer import TrainConfig
 from filters.base import Filter
+from tests.benchmark.results.report.made_results import metric, result, trained
+from tests.downstream.tiny_models import CAPTIONS, draw
 
 ROOT = CONF.parent
 BLOCK = re.compile(r"^`(?P<path>[\w/]+\.(?:py|yaml))`\n\n```(?:python|yaml)\n(?P<text>.*?)^```$", re.M | re.S)
@@ -70,6 +82,35 @@ def test_an_examples_test_passes(path: str, written: Path, request: pytest.Fixtu
     assert functions
     for function in functions:
         function(*(request.getfixturevalue(name) for name in inspect.signature(function).parameters))
+
+
+@pytest.mark.usefixtures("written")
+def test_numbers_of_the_examples_show_in_every_table(tmp_path: Path) -> None:
+    words, model = (
+        importlib.import_module(f"downstream.{name}") for name in ("metrics.words", "models.caption_length")
+    )
+    draw(CAPTIONS[0]).save(tmp_path / "image.png")
+    sets = [EvaluationSet("coco", [Item(1, ImageFile(tmp_path / "image.png"), ["a dog"])], True, True)]
+    length = model.CaptionLength(TrainConfig(samples_seen=8, batch_size=8, lr=0.1))
+    length.build(torch.device("cpu"))
+    captioned = [metric("CIDEr", 0.2), *score_captions({1: "a dog"}, {1: ["a"]}, [words.Words()])]
+    models = {
+        "captioner": trained(coco=captioned),
+        "caption_length": trained(**length.evaluate(sets, [], tmp_path, torch.device("cpu"))),
+    }
+    made = result("clip", downstream=models)
+    assert run_table(made, []).header[3:] == ["CIDEr", "Words (words)", "length_error (words²) ↓"]
+    headers = [table.header for table in leaderboard([made], RunFolders({}))]
+    assert ["filter", "C", "Words (words)"] in headers
+    assert ["filter", "length_error (words²) ↓"] in headers
+    page = leaderboard_page([made], RunFolders({}), [])
+    assert "Words (words)" in page
+    assert "length_error (words²) ↓" in page
+    assert choose_metrics(["words", "length_error"], [made], []) == {"Words", "length_error"}
+    (length_row,) = [
+        line for line in leaderboards_csv(leaderboards([made])).splitlines() if "length_e" in line
+    ]
+    assert ",words²,False," in length_row
 
 
 @pytest.mark.parametrize("group", list(CONFIGS))

@@ -21,10 +21,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.cli.help_text import answer
 from benchmark.cli.overrides import normalised
-from benchmark.cli.own_filters import name_own_filters
+from benchmark.cli.own_parts import name_own_parts
 from benchmark.run.config import CONF, register_resolvers
 from tests.command_line import Run
-from tests.own_filters import install_own_filters, write_own_filters
+from tests.own_parts import install_own_parts, write_own_parts
 
 ROOT = CONF.parent
 TOP = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
@@ -87,7 +87,7 @@ def check_overrides(arguments: list[str]) -> None:
     """Compose the configuration with the configs that are chosen, set the rest, and look up the task."""
     if answer(arguments):
         return
-    for overrides in jobs(name_own_filters(normalised(arguments))):
+    for overrides in jobs(name_own_parts(normalised(arguments))):
         parsed = OverridesParser.create().parse_overrides(overrides)
         cfg = composed(*(str(o.input_line) for o in parsed if not is_setting(o))).copy()
         HydraConfig.instance().set_config(cfg)  # for settings such as ${hydra:runtime.choices.filter}
@@ -127,8 +127,8 @@ def jobs(arguments: list[str]) -> Iterator[list[str]]:
 def _prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What the documentation asks a user to have: filters of his own, and variables with folders of data."""
     register_resolvers()
-    write_own_filters(tmp_path)
-    install_own_filters(tmp_path)
+    write_own_parts(tmp_path)
+    install_own_parts(tmp_path)
     monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
     monkeypatch.syspath_prepend(tmp_path)
     for name in VARIABLES:

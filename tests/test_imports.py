@@ -1,7 +1,6 @@
 """The rooms of docs/architecture.md, checked on the source itself: who imports whom, lazily or not."""
 
 import ast
-import re
 from collections.abc import Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -14,8 +13,8 @@ PACKAGES = ("benchmark", "filters", "downstream")
 # The way of the data: a module imports from its own room and from earlier ones.
 ROOMS = (
     "benchmark.core", "benchmark.models", "benchmark.engine", "benchmark.pool", "filters", "benchmark.scoring",
-    "benchmark.selection", "downstream", "benchmark.results", "benchmark.studies", "benchmark.demo", "benchmark.api",
-    "benchmark.run", "benchmark.cli", "benchmark.__main__",
+    "benchmark.selection", "downstream", "benchmark.results", "benchmark.studies", "benchmark.demo", "benchmark.run",
+    "benchmark.cli", "benchmark.api", "benchmark.__main__",
 )  # fmt: skip
 OUTSIDE = {"bench", "tests", "tools"}  # not in the wheel
 PLUG_INS = ("filters", "downstream")
@@ -139,8 +138,3 @@ def test_the_command_line_answers_without_torch() -> None:
     """Nothing that `benchmark.__main__` imports at once imports torch: a misspelt command would wait for it."""
     for name in imported_at_once("benchmark.__main__"):
         assert "\nimport torch" not in SOURCES[name], name
-
-
-def test_the_python_api_needs_no_hydra() -> None:
-    for name in imported_at_once("benchmark.api"):
-        assert not re.search(r"^\s*(import|from) (hydra|omegaconf)", SOURCES[name], re.MULTILINE), name

@@ -43,7 +43,10 @@ EXAMPLES = {
     "filter=clip size=250k seed=0,1,2": "any number of pairs, three seeds",
     "task=report": "the leaderboard of all results",
     "task=select filter=clip size=200k": "choose only; prints the path of the subset file",
-    "pool=img2dataset pool.url=~/my_pool filter=icc size=50k evalset=hub": "your own pool",
+    "pool=img2dataset pool.url=~/my_pool filter=icc size=50k budget=500k evalset=hub": "your own pool, 10 epochs",
+    "pool=img2dataset pool.url=~/my_pool filter=icc size=2k budget=20k evalset=hub evalset.limit=100": (
+        "a quick look at it, comparable to nothing"
+    ),
     "filter=cascade filter.keep.first=30%": "the best 30% by CLIP, ranked by ICC",
     "downstream=captioner downstream.captioner.training.lr=1e-4": "one model, another learning rate",
     "filter=icc tracker=tensorboard validate_every=2000": "curves while it trains",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -17,10 +18,10 @@ from hydra.core.override_parser.types import Glob, Override, RangeSweep
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from benchmark.cli.mistakes import WrongJobsError, explain_command, name_job
+from benchmark.cli.mistakes import explain_command, name_job
 from benchmark.cli.overrides import GROUPS
-from benchmark.core.errors import UserError
-from benchmark.run.config import CONF, USER_ERRORS, explain
+from benchmark.core.errors import MistakesError, UserError
+from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain_all
 
 if TYPE_CHECKING:
     from benchmark.run.job import Job
@@ -131,7 +132,7 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
     """Return the jobs of all sweeps, as `planned_sweeps` returns them, in the order in which Hydra runs them.
 
     Raises:
-        WrongJobsError: names each job that Hydra cannot compose, and why.
+        MistakesError: names each job that Hydra cannot compose, and why.
     """
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config-dir", "-cd")
@@ -147,7 +148,7 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
         of_sweep = job_overrides([o for o in overrides if "=" in o or o.startswith("~")])
         planned += [(index, options.config_name, hydras, of_job) for of_job in of_sweep]
     shared = set.intersection(*(set(of_job) for *_, of_job in planned)) if len(planned) > 1 else set()
-    jobs, mistakes = [], {}
+    jobs, errors = [], []
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
         for index, config, hydras, of_job in planned:
             name = " ".join(o for o in of_job if o not in shared and not o.startswith("hydra"))
@@ -155,36 +156,48 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
                 composed = compose(config, [*hydras, *of_job], return_hydra_config=True)
                 jobs.append(SweepJob(name, index, composed))
             except USER_ERRORS as error:
-                mistakes[name] = explain_command(error, of_job)
+                errors.append((name, error, of_job))
+    # Outside of the block, as explaining composes, too.
+    mistakes = {name: [explain_command(error, of_job)] for name, error, of_job in errors}
     _refuse(mistakes, len(planned))
     return jobs
 
 
 def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
-    """Return the checked jobs. Raises `WrongJobsError` unless each can run."""
-    checked, mistakes = [], {}
+    """Return the checked jobs. Raises `MistakesError` unless each can run."""
+    checked: list[Job] = []
+    mistakes: dict[str, list[str]] = {}
     built: dict[str, Any] = {}
     for job in jobs:
         try:
-            HydraConfig.instance().set_config(job.composed)  # for interpolations such as ${hydra:runtime.cwd}
-            settings = job.composed.copy()
-            with open_dict(settings):
-                del settings["hydra"]
-            made = make_job(settings, job.composed.hydra, built)
+            made = job_of(job, built)
             made.check()
             checked.append(made)
         except USER_ERRORS as error:
-            mistakes[job.name] = explain(error)
+            mistakes[job.name] = explain_all(error)
     _refuse(mistakes, len(jobs))
     return checked
 
 
-def _refuse(mistakes: Mapping[str, str], jobs: int) -> None:
-    """Raise `WrongJobsError` if some of the jobs have a mistake, with one line if all have the same."""
-    if len(mistakes) == jobs and len(set(mistakes.values())) == 1:
-        raise WrongJobsError(list(mistakes.values())[:1])
+def _refuse(mistakes: Mapping[str, Sequence[str]], jobs: int) -> None:
+    """Raise `MistakesError` if some of the jobs have a mistake, with one line for a mistake that all have."""
+    counts = Counter(line for lines in mistakes.values() for line in lines)
+    named = (
+        line if counts[line] == jobs else name_job(name, line)
+        for name, lines in mistakes.items()
+        for line in lines
+    )
     if mistakes:
-        raise WrongJobsError([name_job(name, mistake) for name, mistake in mistakes.items()])
+        raise MistakesError(sorted(dict.fromkeys(named), key=lambda line: line.startswith(WAYS_ON)))
+
+
+def job_of(job: SweepJob, built: dict[str, Any] | None = None) -> Job:
+    """Return the job of a composed configuration; see `make_job`."""
+    HydraConfig.instance().set_config(job.composed)  # for interpolations such as ${hydra:runtime.cwd}
+    settings = job.composed.copy()
+    with open_dict(settings):
+        del settings["hydra"]
+    return make_job(settings, job.composed.hydra, built)
 
 
 def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -> Job:

@@ -8,15 +8,15 @@ from typing import NoReturn
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException, OverrideParseException
+from hydra.errors import HydraException, InstantiationException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.cli.overrides import GROUPS
-from benchmark.core.errors import UserError
 from benchmark.core.paths import remote_paths
 from benchmark.core.sanitize import redact, visible
-from benchmark.run.config import CONF, explain
+from benchmark.core.source_code import own_place
+from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain
 
 # Among settings with equal names, the settings of these groups come first.
 FIRST = ("downstream", "filter", "task", "pool", "evalset", "selector")
@@ -32,19 +32,19 @@ ANSWERS = {
 ALL = "`python -m benchmark --cfg job` shows all settings"
 
 
-class WrongJobsError(UserError):
-    """Jobs of a sweep cannot run; `lines` says which, and why."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("; ".join(lines))
-        self.lines = list(lines)
-
-
 def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
     """Write a line per mistake to stderr, without credentials and control characters, and exit."""
     for line in lines:
-        sys.stderr.write(f"error: {visible(redact(remote_paths(' '.join(line.split()))))}\n")
+        prefix = "" if line.startswith(WAYS_ON) else "error: "
+        sys.stderr.write(f"{prefix}{visible(redact(remote_paths(' '.join(line.split()))))}\n")
     sys.exit(exit_code)
+
+
+def own_bug(error: Exception) -> str | None:
+    """Return the line on an error of the user's own code, with its place; None for other errors."""
+    cause = error.__cause__ if isinstance(error, InstantiationException) and error.__cause__ else error
+    place = "" if isinstance(cause, USER_ERRORS) else own_place(error)
+    return f"{place}: {type(cause).__name__}: {cause}" if place else None
 
 
 def name_job(name: str, mistake: str) -> str:

@@ -121,10 +121,10 @@ def _rewritten(argument: str) -> str:
     if value[:1] in ("'", '"'):
         return f"{name}={value}"
     group = name.lstrip("+").partition("@")[0]
-    if value.startswith("[") and value.endswith("]") and group in {*GROUPS, "seed"} - COMBINED:
+    if value.startswith("[") and value.endswith("]") and group in {*GROUPS, "seed", "budget"} - COMBINED:
         value = value[1:-1]  # a sweep
-    if group in ("size", "size.samples"):
-        return _sizes(name, value)
+    if group in ("size", "size.samples", "budget"):
+        return _counts(name, value)
     if group == "seed" and (span := re.fullmatch(r"(\d+)(:|-|\.\.)(\d+)", value)):
         listed = ",".join(map(str, range(int(span[1]), int(span[3]) + 1)[:10]))
         raise UserError(f"seed={value} must be an integer; to sweep over seeds write seed={listed}")
@@ -143,28 +143,31 @@ def _quoted(value: str) -> str:
     return '"' + re.sub(r'(\\*)("|$)', lambda m: m[1] * 2 + ('\\"' if m[2] else ""), value) + '"'
 
 
-def _sizes(name: str, value: str) -> str:
-    """Return the override of one size or several: by the names of their configs if all have one, else as numbers."""
-    counts = [_count(part.strip()) for part in value.split(",")]
+def _counts(name: str, value: str) -> str:
+    """Return the override of sizes or budgets: sizes by the names of their configs if all have one, else numbers."""
+    counts = [_count(name, part.strip()) for part in value.split(",")]
     numbers = [count for count in counts if count is not None]
     if len(numbers) < len(counts):
         return f"{name}={value}"  # names of other configs, or unknown
-    known = {_count(config): config for config in shipped_names("size")}
+    known = {_count(name, config): config for config in shipped_names("size")}
     if name == "size" and set(numbers) <= set(known):
         return f"size={','.join(known[number] for number in numbers)}"
-    return f"size.samples={','.join(map(str, numbers))}"
+    return f"{'budget' if name == 'budget' else 'size.samples'}={','.join(map(str, numbers))}"
 
 
-def _count(text: str) -> int | None:
-    """Return the number of pairs that ``200k``, ``1.5m`` or ``50000`` means; None for other texts.
+def _count(name: str, text: str) -> int | None:
+    """Return the number that ``200k``, ``1.5m`` or ``50000`` means; None for other texts.
 
     Raises:
-        UserError: a number, or null, that cannot be a number of pairs.
+        UserError: a number, or null, that cannot be a size or budget.
     """
     match = COUNT.fullmatch(text)
     number = float(match[1]) * {"": 1, "k": 1e3, "m": 1e6}[match[2].lower()] if match else 0.0
     if number >= 1 and number.is_integer():
         return int(number)
     if match or not text or NO_NAME.fullmatch(text):
-        raise UserError(f"size={text} must be the number of pairs to keep, such as 200k, 1.5m or 50000")
+        what = "samples that each model sees" if name == "budget" else "pairs to keep"
+        raise UserError(
+            f"{name.split('.')[0]}={text} must be the number of {what}, such as 200k, 1.5m or 50000"
+        )
     return None

@@ -74,6 +74,7 @@ ICC: dict[str, Any] = {
 
 SETTINGS: dict[str, Any] = {
     "seed": Seed,
+    "budget": Annotated[int, Field(gt=0, description="a number of samples, such as 2m, 500k or 20000")],
     "device": Device,
     "precision": Precision,
     "results_dir": Path,
@@ -134,6 +135,7 @@ TASKS: dict[str, Any] = {
         "publish": list[str],
         "picture": str | None,
         "columns": list[str] | str | None,
+        "full": bool,
     },
     "reshard": {"output": Path},
     "score": {"shards": str | None},

@@ -25,7 +25,7 @@ from hydra.utils import get_method
 from omegaconf import DictConfig
 
 from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
-from benchmark.cli.mistakes import name_job
+from benchmark.cli.mistakes import name_job, own_bug
 from benchmark.cli.process import end_with, is_stop, raise_if_stopped
 from benchmark.core.errors import UserError, disk_errors_as_one_line
 from benchmark.core.launch import is_main_process, process_count
@@ -81,7 +81,7 @@ def run_sweeps(
         with_hydra: the decorator that runs a function of the configuration for every combination in `sys.argv`.
 
     Raises:
-        WrongJobsError: a job cannot run; then none does.
+        MistakesError: a job cannot run; then none does.
     """
     checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):
@@ -233,7 +233,7 @@ def _ended(name: str, run: Callable[[], Finished | None]) -> Outcome:
     except Exception as error:
         raise_if_stopped()
         log.exception("unexpected error")
-        text, exit_code = f"{type(error).__name__}: {error}".splitlines()[0], 1
+        text, exit_code = (own_bug(error) or f"{type(error).__name__}: {error}").splitlines()[0], 1
     return Outcome(name, state, time.monotonic() - started, text, exit_code)
 
 

@@ -2,7 +2,7 @@
 
 import errno
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,6 +23,14 @@ _FULL_IN_WORDS = re.compile(
 
 class UserError(Exception):
     """A user's mistake: its message, one line that says what to do, is printed without a traceback; exit code 2."""
+
+
+class MistakesError(UserError):
+    """Several mistakes of a user; each of `lines` is printed as one line."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("; and ".join(lines))
+        self.lines = list(lines)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """What an output depends on, as a cache key."""
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -22,6 +23,11 @@ class Identified:
             for name, value in vars(self).items()
             if not name.startswith("_") and name != "needs"
         }
+
+    def __repr__(self) -> str:
+        settings = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        listed = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in settings.items())
+        return f"{type(self).__name__}({listed})"
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield what must be on this machine: files, weights. By default it is what the parts need.

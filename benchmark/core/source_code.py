@@ -3,8 +3,10 @@
 import ast
 import inspect
 import logging
+import re
 import sys
 import sysconfig
+import traceback
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
@@ -15,10 +17,30 @@ from benchmark.core.hashes import hash_text
 
 log = logging.getLogger(__name__)
 _PARSING = Lock()
+OWN_MODULES: set[str] = set()  # the top-level modules of the parts that a command names as MODULE:NAME
 PROJECT = Path(__file__).resolve().parents[2]
 OURS = ("filters", "benchmark", "downstream")
+OUR_FOLDERS = tuple(f"{PROJECT / package}/" for package in OURS)
 # The rooms of ours in which scores and features are computed. How a pool is read has a version of its own.
 COMPUTING = ("filters", "benchmark.models")
+
+
+def own_place(error: BaseException) -> str:
+    """Return the last file and line of a traceback, of any process, that are neither ours nor a library's.
+
+    A library that a command names for a part is the user's. Empty without such a line.
+    """
+    text, libraries = "".join(traceback.format_exception(error)), (sysconfig.get_path("stdlib"), *OUR_FOLDERS)
+    for file, line in reversed(re.findall(r'File "(/[^"]+)", line (\d+)', text)):
+        installed = re.search(r"/(?:site|dist)-packages/(\w+)", file)
+        if installed[1] in OWN_MODULES if installed else not file.startswith(libraries):
+            return f"{file}, line {line}"
+    return ""
+
+
+def own_code(of: type) -> str:
+    """Return the hash of the code of a user's class, see `code_hash`; empty for ours, whose versions are known."""
+    return "" if of.__module__.partition(".")[0] in OURS else code_hash(of)
 
 
 @cache

@@ -34,7 +34,7 @@ class RayEngine:
     """Runs work in Ray actors, each of which sets it up once.
 
     Args:
-        address: the cluster's address; None starts one on this machine.
+        address: the cluster's address, which must answer; None starts one on this machine.
         workers: number of actors; by default as many as the nodes of the cluster hold.
         cpus: CPUs per actor.
         gpus: GPUs per actor; 0 runs on the CPU.
@@ -56,6 +56,7 @@ class RayEngine:
         self.gpus = gpus
         self.memory_gib = memory_gib
         self._silent = Lock()
+        self._require_answer()  # before anything is drawn or scored
 
     def run(self, work: Work[Piece, T], pieces: Sequence[Piece]) -> Iterator[T]:
         """Yield the return value of each piece as soon as it is done.

@@ -88,10 +88,9 @@ def hub_errors(name: str, found: str, later: OnFirstUseError) -> Iterator[None]:
         huggingface_hub.errors.OfflineModeIsEnabled,
         httpx2.TransportError,
     ):
-        command = f"{program('hf')} download {name}"
         raise NotFetchedError(
-            f"checkpoint {name}: {found}, and the hub is disabled or cannot be reached; run `{command}` where there"
-            " is a network, or give a folder",
+            f"checkpoint {name}: {found}, and the hub is disabled or cannot be reached; where there is a network run"
+            " task=fetch with the same settings, or give a folder",
             later,
         ) from None
     except huggingface_hub.errors.RepositoryNotFoundError:  # also for a gated repository

@@ -57,7 +57,7 @@ def write_pairs(
     pairs = urls = 0
     with atomic_write(path) as temporary:
         with pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer:
-            for table in _row_groups(_kept(pool, uids, scores)):
+            for table in _row_groups(pair_tables(pool, uids, scores)):
                 pairs += len(table)
                 urls += len(table) - table["url"].null_count
                 writer.write_table(table)
@@ -79,11 +79,11 @@ def read_captions(path: Path) -> Iterator[str]:
             yield from batch["caption"].to_pylist()
 
 
-def _kept(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
-    """Yield the pairs of each batch of the pool; of a uid that occurs several times the first."""
+def pair_tables(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
+    """Yield ``uid, url, caption, score`` of each batch of the pool; of a uid that occurs several times the first."""
     index, left = UidIndex(uids), np.ones(len(uids), bool)
     shards = pool.shards(_TEXT)
-    with progress("export", len(shards), "shards") as advance:
+    with progress("captions", len(shards), "shards") as advance:
         for shard in shards:
             # Shards with captions are enough: a pool without urls can be exported, too.
             for batch in pool.batches(shard, _TEXT | {"url"}, _BATCH, Counter()):

@@ -81,6 +81,10 @@ class Pool:
         tar = self._tars[0].path if self._tars and self.is_local else None
         self.fields = PoolFields(name, self.columns, self._metadata, tar)
 
+    def __repr__(self) -> str:
+        files = f"{len(self._tars)} tars, {len(self._metadata)} parquet files"
+        return f"Pool({self.name!r}, {redact(self.url)!r}: {files})"
+
     @property
     def key(self) -> str:
         """What identifies the pool in the cache: its url, how its files are read, and which samples are kept."""

@@ -12,8 +12,8 @@ PUBLISHED = {"icc_paper": (100_000, 200_000, 500_000), "ds_clip": (7_500_000,)}
 INERT = frozenset(
     {"seed", "workers", "log_every", "checkpoint_every", "validate_every", "eval_batch_size", "cache_images"}
 )
-# Groups of the configuration that the protocol depends on besides pool and size.
-GROUPS = frozenset({"models", "downstream", "training", "evalset", "metrics"})
+# Settings, and groups of the configuration, that the protocol depends on besides pool and size.
+GROUPS = frozenset({"budget", "models", "downstream", "training", "evalset", "metrics"})
 LIMIT = "limit"  # of evalset, next to its sets: the number of images of each, for a quick try
 QUICK_TRY = "quick try"  # the fact of a run with such a limit, which is comparable to nothing
 # The fact on evaluation images in the pool. Whether embeddings were cached changes no metric.
@@ -43,6 +43,14 @@ class Protocol:
     def fingerprint(self) -> str:
         """A hash of the facts; runs are comparable if it is equal."""
         return _hash(self.facts)
+
+    @property
+    def title(self) -> str:
+        """The name, with the fingerprint in place of overrides."""
+        if not self.overridden:
+            return self.name
+        short = self.name.removesuffix("".join(f", {override}" for override in self.overridden))
+        return f"{short} [{self.fingerprint}]"
 
     @property
     def is_quick_try(self) -> bool:

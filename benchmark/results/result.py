@@ -39,7 +39,7 @@ class Evaluation(Provenance):
         identity: kind, settings and revision of weights of the evaluated model.
     """
 
-    SCHEMA: ClassVar[Schema] = Schema("evaluation", 1, "evaluations", "python -m benchmark task=evaluate ...")
+    SCHEMA: ClassVar[Schema] = Schema("evaluation", 2, "evaluations", "python -m benchmark task=evaluate ...")
 
     run_id: str
     label: str
@@ -101,7 +101,7 @@ class Result(Provenance):
             count for each, and the peaks may have been at different times.
     """
 
-    SCHEMA: ClassVar[Schema] = Schema("run", 5, "", "python -m benchmark filter=... size=...")
+    SCHEMA: ClassVar[Schema] = Schema("run", 6, "", "python -m benchmark filter=... size=...")
 
     run_id: str
     protocol: Protocol
@@ -122,6 +122,9 @@ class Result(Provenance):
     peak_rss_bytes: int = 0
     workers_peak_rss_bytes: int = 0
 
+    def __repr__(self) -> str:
+        return f"Result({self.run_id})"
+
     def metrics(self, model: str, evaluation: str) -> list[Metric]:
         """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""
         trained = self.downstream.get(model)
@@ -129,9 +132,9 @@ class Result(Provenance):
 
     @property
     def failed_metrics(self) -> list[str]:
-        """The metrics that are absent for an unexpected error, as ``model/evaluation set/metric``."""
+        """The metrics that are absent for an unexpected error, as ``model/evaluation set/metric failed: reason``."""
         return [
-            f"{model}/{evaluation}/{metric.name}"
+            f"{model}/{evaluation}/{metric.name} {metric.reason}"
             for model, trained in self.downstream.items()
             for evaluation, metrics in trained.evaluations.items()
             for metric in metrics

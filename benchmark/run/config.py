@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoints, entry_points
+from inspect import isfunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from benchmark.core.cached_files import PROJECT
-from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.errors import MistakesError, UserError, did_you_mean
 from benchmark.core.paths import cache_folder, remote_paths
 from benchmark.core.requirements import NotFetchedError, OnFirstUseError
 from benchmark.core.sanitize import map_texts, redact
@@ -28,6 +29,22 @@ if TYPE_CHECKING:
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
+WAYS_ON = "ways on: "  # begins a line after mistakes that is not one
+NEEDS_DEMO = "evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images"
+# The groups of which a part may be a user's own, with the base classes of such parts.
+BASES = {
+    "filter": ("filters.base.Filter",),
+    "selector": ("benchmark.selection.selection.Selector",),
+    "metrics": ("downstream.metrics.base.CaptionMetric",),
+    "downstream": ("downstream.models.base.Downstream",),
+    "evalset": (
+        "downstream.evaluation.evaluation_sets.EvaluationSet",
+        "downstream.evaluation.classification_sets.ClassificationSet",
+    ),
+    "task": (),
+}
+# Own parts that are functions.
+FUNCTIONS = {"evalset": "a function that returns an evaluation set", "task": "a function of the job"}
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
 
@@ -36,22 +53,66 @@ def shipped_names(group: str) -> list[str]:
     return [path.stem for path in (CONF / group).glob("*.yaml")]
 
 
-def installed_filters() -> EntryPoints:
-    """Return the filters that installed packages bring: the entry points of ``pairsift.filters``."""
-    return entry_points(group=f"{PROJECT}.filters")
+def installed_parts(group: str) -> EntryPoints:
+    """Return the parts that installed packages bring: the entry points of ``pairsift.filters``, for example."""
+    plural = group if group in ("downstream", "metrics") else f"{group}s"
+    return entry_points(group=f"{PROJECT}.{plural}")
+
+
+def base_classes(group: str) -> tuple[type, ...]:
+    """Return the classes of the parts of a group."""
+    return tuple(map(hydra.utils.get_class, BASES[group]))
+
+
+def is_kind(group: str, made: Any) -> bool:
+    """Return whether an object makes parts of a group: a class of theirs, or for some a function."""
+    is_class = isinstance(made, type)
+    return issubclass(made, base_classes(group)) if is_class else group in FUNCTIONS and isfunction(made)
+
+
+def require_kind(group: str, typed: str, made: Any) -> None:
+    """Raise `UserError` unless an object makes parts of a group; `typed` names it."""
+    if not is_kind(group, made):
+        must = FUNCTIONS.get(group) or f"a subclass of {BASES[group][0]}"
+        other = "another class" if isinstance(made, type) else f"a {type(made).__name__}"
+        raise UserError(f"{typed} is {other}; it must be {must} (docs/own_parts.md)")
+
+
+def check_target(setting: str, node: DictConfig) -> None:
+    """Raise `UserError` unless the target of a node, named `setting`, and of the filters in it are of their kind."""
+    if "_target_" not in node:
+        raise UserError(f"{setting} must have a class; add +{setting}._target_=MODULE.CLASS to the command")
+    made = hydra.utils.get_object(node._target_)
+    if not isfunction(made):  # what a function returns is known when it has been called
+        require_kind(setting.partition(".")[0], f"{setting}._target_={node._target_}", made)
+    for name, part in (node.get("filters") or {}).items():
+        check_target(f"{setting}.filters.{name}", part)
+
+
+def build_part(setting: str, node: DictConfig) -> Any:
+    """Return the part that a node, named `setting`, describes. Raises `UserError` for an object of another kind."""
+    check_target(setting, node)
+    part, group = build(node), setting.partition(".")[0]
+    if not isinstance(part, base_classes(group)):
+        kind = type(part).__name__
+        raise UserError(f"{setting}._target_={node._target_} must return a part for {group}, not a {kind}")
+    return part
 
 
 def register_resolvers() -> None:
-    """Register ``${budget:N}``, ``${data:NAME}``, ``${demo_model:NAME}`` and ``${demo_evalset:NAME}``."""
-    OmegaConf.register_new_resolver("budget", _budget, replace=True)
+    """Register ``${at_scale:N}``, ``${data:NAME}``, ``${demo_model:NAME}`` and ``${demo_evalset:NAME}``."""
+    OmegaConf.register_new_resolver("at_scale", _at_scale, replace=True)
     OmegaConf.register_new_resolver("data", data_folder, replace=True)
     OmegaConf.register_new_resolver("demo_model", demo_model, replace=True)
     OmegaConf.register_new_resolver("demo_evalset", _demo_evalset, replace=True)
 
 
-def _budget(samples: int, *, _root_: DictConfig) -> int:
-    """Return the samples seen, given for the paper's pool of 8M pairs, divided by the scale of this pool."""
-    return int(samples) // int(_root_.pool.scale)
+def _at_scale(number: int, *, _root_: DictConfig) -> int:
+    """Return a number that is given for the paper's pool of 8M pairs, divided by the scale of this pool."""
+    scale = int(_root_.pool.scale)
+    if int(number) < scale:
+        raise UserError(f"budget={number} must be an integer of at least {scale}, the scale of the pool")
+    return int(number) // scale
 
 
 def data_folder(name: str) -> str:
@@ -68,7 +129,7 @@ def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
     from benchmark.demo.settings import DemoConfig, demo_root
 
     if "demo" not in _root_.pool:
-        raise UserError("evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images")
+        raise UserError(NEEDS_DEMO)
     # Resolved for every file of every set: `instantiate` takes twenty times as long.
     settings = {key: value for key, value in resolved(_root_.pool.demo).items() if key != "_target_"}
     return str(demo_root(DemoConfig(**settings)) / "evalsets" / name)
@@ -94,6 +155,12 @@ def size_name(cfg: DictConfig) -> str:
     return f"{samples // 1000}k" if samples % 1000 == 0 else str(samples)
 
 
+def budget_text(samples: int) -> str:
+    """Return the setting of a budget as users type it: ``budget=2m``, ``budget=500k``."""
+    unit, sign = next(((u, s) for u, s in ((10**6, "m"), (1000, "k")) if samples % u == 0), (1, ""))
+    return f"budget={samples // unit}{sign}"
+
+
 def build(node: DictConfig) -> Any:
     """Return what a node of the configuration describes. Raises `OnFirstUseError` if it has to be made first."""
     try:
@@ -106,7 +173,7 @@ def build(node: DictConfig) -> Any:
 
 def make_filter(cfg: DictConfig, choices: Mapping[str, str] | None = None) -> Filter:
     """Build the filter; it loads its models later, in `setup`. With `choices` it has the name of its config."""
-    scorer: Filter = build(filter_settings(cfg))
+    scorer: Filter = build_part("filter", filter_settings(cfg))
     scorer.take_names(choices or {})
     return scorer
 
@@ -155,6 +222,11 @@ def recorded(cfg: Any) -> Any:
     return map_texts(plain, lambda text: redact(remote_paths(text)))
 
 
+def explain_all(error: Exception) -> list[str]:
+    """Return a line for each mistake of the user that is behind an error, see `explain`."""
+    return error.lines if isinstance(error, MistakesError) else [explain(error)]
+
+
 def explain(error: Exception) -> str:
     """Return a one-line message for an error that the user caused, with a suggestion for a misspelt name.
 
@@ -168,15 +240,19 @@ def explain(error: Exception) -> str:
             raise error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return _unknown_config(str(error.missing_cfg_file), error.options or ())
-    text = str(error).strip().split("\n")[0]
+    # OmegaConf names the class of an error in a resolver.
+    text = re.sub(r"^\w+ raised while resolving interpolation: ", "", str(error).strip().split("\n")[0])
     variable = re.search(r"Environment variable '(\w+)' not found", text)
     if variable:
         return f"set {variable[1]} to the folder or URL of this data, or choose another pool or evalset"
     reference = re.match(r"Interpolation key '([^']+)' not found", text)
-    if reference:
+    if reference and reference[1].startswith("pool.demo."):
+        text = NEEDS_DEMO
+    elif reference:
         return f"{getattr(error, 'full_key', '')} refers to a setting that there is not: ${{{reference[1]}}}"
     if isinstance(error, MissingMandatoryValue):
-        return f"{error.full_key} is not given; add {error.full_key}=VALUE to the command"
+        value = "FOLDER" if error.full_key == "pool.url" else "VALUE"
+        return f"{error.full_key} is not given; add {error.full_key}={value} to the command"
     return text
 
 
@@ -189,7 +265,7 @@ def _unknown_config(path: str, known: Iterable[str]) -> str:
     names = [*(known or shipped_names(group))]
     if group == "size":
         return f"size={name} must be a number of pairs, such as 250k, or one of {', '.join(sorted(names))}"
-    if group != "filter":
+    if group not in BASES:
         return f"{group}={name} is unknown; {did_you_mean(name, names)}"
-    hint = did_you_mean(name, [*names, *installed_filters().names])
-    return f"filter={name} is unknown; {hint}; of your own: filter=MODULE:CLASS"
+    hint = did_you_mean(name, [*names, *installed_parts(group).names])
+    return f"{group}={name} is unknown; {hint}; of your own: {group}=MODULE:NAME"

@@ -59,7 +59,9 @@ def evaluate(job: Job) -> Finished | None:
     log.info("evaluate: %s", path)
     printed = {name: [asdict(metric) for metric in of_set] for name, of_set in evaluations.items()}
     print_result(json.dumps(printed, indent=2))
-    failed = [f"{name}/{m.name}" for name, of_set in evaluations.items() for m in of_set if m.failed]
+    failed = [
+        f"{name}/{m.name} {m.reason}" for name, of_set in evaluations.items() for m in of_set if m.failed
+    ]
     return Finished(path, failure=failure_text(failed, path)) if failed else None
 
 

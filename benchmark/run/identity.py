@@ -14,6 +14,7 @@ from benchmark.core.devices import device_type
 from benchmark.core.hashes import hash_text
 from benchmark.core.paths import cache_dir
 from benchmark.core.records import scan_records
+from benchmark.core.source_code import own_code
 from benchmark.core.uids import read_subset, unite_uids
 from benchmark.pool.content import pool_content
 from benchmark.results.protocol import (
@@ -96,6 +97,8 @@ def make_protocol(job: Job) -> Protocol:
         facts |= flat_facts(name, model.identity())
     facts |= {f"evaluation.{s.name}": f"{len(s):,} images, {s.fingerprint()}" for s in job.evaluation_sets}
     facts |= {f"metric.{name}": metric.version() for metric in job.metrics for name in metric.names}
+    parts = {**job.models, **{metric.names[0]: metric for metric in job.metrics}}
+    facts |= {f"code.{name}": own for name, part in parts.items() if (own := own_code(type(part)))}
     facts |= dict.fromkeys(("metric.retrieval", "metric.classification"), library("pairsift"))
     facts["evaluation images in the pool"] = CONTAMINATION
     device = device_type(job.cfg.device)
@@ -152,7 +155,7 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
     if result is None:
         reason = next((file.reason for file in left_out if file.path == path), "no result")
     elif result.failed_metrics:
-        reason = f"{result.failed_metrics[0]} failed"
+        reason = result.failed_metrics[0]
     elif result.protocol.fingerprint != (protocol := make_protocol(job)).fingerprint:
         reason = protocol.differences(result.protocol)
     elif Path(result.subset).stem.partition("-epoch")[0] == subset.stem and not rescore:

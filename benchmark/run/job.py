@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core.devices import check_computed, device_type, resolve_device
 from benchmark.core.disk import disk_space, require_writable
-from benchmark.core.errors import UserError, disk_errors_as_one_line
+from benchmark.core.errors import MistakesError, UserError, disk_errors_as_one_line
 from benchmark.core.launch import is_main_process, lost_processes_as_one_line
 from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
@@ -34,10 +34,14 @@ from benchmark.results.protocol import LIMIT
 from benchmark.results.trackers import NoTracker, Tracker
 from benchmark.run.config import (
     USER_ERRORS,
+    WAYS_ON,
+    budget_text,
     build,
+    build_part,
     evaluation_nodes,
     explain,
     make_filter,
+    require_kind,
     resolved,
     subset_size,
 )
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
     from filters.base import Filter
 
 log = logging.getLogger(__name__)
+MAX_EPOCHS = 100  # of a budget that the command does not name
 LOGGED = {State.FIRST_USE: "on first use", State.WITHOUT: "missing"}
 Found = Iterator[Requirement]
 
@@ -121,7 +126,7 @@ class Job:
     @cached_property
     def selector(self) -> Selector:
         """The selector."""
-        selector: Selector = build(self.cfg.selector)
+        selector: Selector = build_part("selector", self.cfg.selector)
         return selector
 
     @cached_property
@@ -146,19 +151,17 @@ class Job:
 
     def evaluation_set(self, name: str) -> EvaluationSet | ClassificationSet:
         """Return one evaluation set, with all its images."""
-        node = evaluation_nodes(self.cfg)[name]
-        found: EvaluationSet | ClassificationSet = provide(partial(self._build_once, node))
-        return found
+        return provide(partial(self._find_evaluation_set, name))
 
     @cached_property
     def metrics(self) -> list[CaptionMetric]:
         """The metrics of captions."""
-        return [build(node) for node in self.cfg.metrics.values()]
+        return [build_part(f"metrics.{name}", node) for name, node in self.cfg.metrics.items()]
 
     @cached_property
     def models(self) -> dict[str, Downstream]:
         """The downstream models by name; they load their starting weights when they are trained."""
-        return {str(name): build(node) for name, node in self.cfg.downstream.items()}
+        return {str(n): build_part(f"downstream.{n}", node) for n, node in self.cfg.downstream.items()}
 
     @cached_property
     def device(self) -> torch.device:
@@ -180,11 +183,20 @@ class Job:
 
         Takes seconds: nothing is scored, drawn, fetched or trained.
         """
+        task = str(self.cfg.task._target_)
+        require_kind("task", f"task._target_={task}", hydra.utils.get_object(task))
         found = self.requirements(self.task)
         everything = [requirement for of_part in found.values() for requirement in of_part]
-        missing = dict.fromkeys(r.detail for r in everything if r.state is State.MISSING)
+        missing = {r.detail: part for part, of in found.items() for r in of if r.state is State.MISSING}
         if missing:
-            raise UserError("; and ".join(missing))
+            ways = {
+                "evalset=hub downloads COCO and Flickr30k (about 1 GB)": "evalset=paper" in missing.values(),
+                "models=demo is a dry run with toy models, whose result compares with no real one": (
+                    self.choices.get("models") == "paper" and any(d.startswith("checkpoint") for d in missing)
+                ),
+            }
+            line = "; ".join(way for way, helps in ways.items() if helps)
+            raise MistakesError([*_joined(missing), *([WAYS_ON + line] if line else [])])
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
                 for detail in dict.fromkeys(r.detail for r in of_part if r.state is state):
@@ -219,6 +231,8 @@ class Job:
                 with writable_folder(str(self.cfg.results_dir), depth) as folder:
                     OmegaConf.update(self.cfg, "results_dir", str(folder))
                     return task(self)
+        except UserError:
+            raise
         except USER_ERRORS as error:
             raise UserError(explain(error)) from error
         finally:  # models hold weights, which the other jobs of a sweep need not keep
@@ -240,6 +254,20 @@ class Job:
             )
             raise UserError(f"size asks for {asked}, but {found}; choose a smaller size")
 
+    def check_budget(self) -> None:
+        """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs, unless the command says so."""
+        given = {override.lstrip("+").partition("=")[0] for override in self.overrides}
+        for name, node in self.cfg.downstream.items():
+            samples = int(node.training.samples_seen)
+            typed = given & {"budget", f"downstream.{name}.training.samples_seen"}
+            if samples > MAX_EPOCHS * self.k and not typed:
+                budget = budget_text(samples * int(self.cfg.pool.scale))
+                raise UserError(
+                    f"{budget} would train {name} for {samples / self.k:,.0f} epochs of {self.k:,} pairs; add"
+                    f" {budget_text(10 * int(self.cfg.size.samples))} for 10 epochs, as in the ICC paper, or type"
+                    f" {budget} to train that long"
+                )
+
     @cached_property
     def listed_pool(self) -> Pool | None:
         """The pool; None if it is missing, or not drawn yet, which its own requirement says."""
@@ -256,12 +284,27 @@ class Job:
         pool: Pool = self._build_once(self.cfg.pool)
         return pool
 
-    def _build_once(self, node: DictConfig) -> Any:
+    def _find_evaluation_set(self, name: str) -> EvaluationSet | ClassificationSet:
+        found: EvaluationSet | ClassificationSet = self._build_once(
+            evaluation_nodes(self.cfg)[name], partial(build_part, f"evalset.{name}")
+        )
+        return found
+
+    def _build_once(self, node: DictConfig, construct: Callable[[DictConfig], Any] = build) -> Any:
         """Return what a node describes, built once for all jobs of the command."""
         settings = json.dumps(resolved(node), sort_keys=True)
         if settings not in self.built:
-            self.built[settings] = build(node)
+            self.built[settings] = construct(node)
         return self.built[settings]
+
+
+def _joined(details: Iterable[str]) -> list[str]:
+    """Return lines such as ``checkpoint a: it is missing`` and ``checkpoint b: it is missing`` as one."""
+    subjects: dict[str, list[str]] = defaultdict(list)
+    for detail in details:
+        subject, colon, rest = detail.partition(": ")
+        subjects[colon + rest or detail].append(subject if colon else "")
+    return [", ".join(named) + rest for rest, named in subjects.items()]
 
 
 def _is_of_the_demo(node: DictConfig) -> bool:
@@ -306,6 +349,8 @@ def _readers(find: Callable[[Job], Iterable[Filter]], job: Job) -> Found:
 
 
 def _models(job: Job) -> Found:
+    if job.choices.get("models") == "demo" and "demo" not in job.cfg.pool:
+        _log_once("models=demo: a dry run with toy models, whose result compares with no run of real ones")
     device = device_type(job.cfg.device)
     for model in job.models.values():
         check_computed(model.training.precision_on(device), device)
@@ -316,14 +361,14 @@ def _models(job: Job) -> Found:
 
 def _evaluation_sets(job: Job) -> Found:
     for name, node in evaluation_nodes(job.cfg).items():
-        if _is_of_the_demo(node) and job.listed_pool is None:
+        if _is_of_the_demo(node) and "demo" in job.cfg.pool and job.listed_pool is None:
             yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
         else:
-            yield from _or_error(name, partial(_images, job, name, node))
+            yield from _or_error(name, partial(_images, job, name))
 
 
-def _images(job: Job, name: str, node: DictConfig) -> Found:
-    yield Requirement(name, State.PRESENT, f"{len(job._build_once(node)):,} images")
+def _images(job: Job, name: str) -> Found:
+    yield Requirement(name, State.PRESENT, f"{len(job._find_evaluation_set(name)):,} images")
 
 
 def _validation(job: Job) -> Found:
@@ -332,6 +377,8 @@ def _validation(job: Job) -> Found:
 
 
 def _metrics(job: Job) -> Found:
+    if job.task != "evaluate" and not any(hasattr(model, "caption") for model in job.models.values()):
+        return  # nothing is captioned
     used_by: dict[Requirement, list[str]] = defaultdict(list)
     for metric in job.metrics:
         for requirement in metric.requirements():
@@ -349,6 +396,7 @@ def _writable(setting: str, job: Job) -> Found:
 PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "pool": _pool,
     "size": partial(_built, Job.check_size),
+    "budget": partial(_built, Job.check_budget),
     "shards": partial(_built, _check_shards),
     "filter": partial(_readers, lambda job: [job.filter]),
     "selector": partial(_readers, lambda job: job.selector.readers()),
@@ -365,7 +413,7 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
 }
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
 SELECT = SCORE | {"size", "selector"}
-TRAIN = SELECT | {"captions", "downstream", "tracker"}
+TRAIN = SELECT | {"budget", "captions", "downstream", "tracker"}
 # The parts of a command that each task needs; other tasks check for themselves.
 NEEDS = {
     "concreteness": frozenset({"filter"}),

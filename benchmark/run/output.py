@@ -24,8 +24,8 @@ class Finished:
 
 def failure_text(failed: Sequence[str], path: Path) -> str:
     """Return the line on metrics that failed, nothing without any."""
-    more = f" and {len(failed) - 1} others" if len(failed) > 1 else ""
-    return f"{failed[0]}{more} failed, see the log; {path} has all other metrics" if failed else ""
+    more = f", and {len(failed) - 1} others" if len(failed) > 1 else ""
+    return f"{failed[0]}{more}; see the log; {path} has all other metrics" if failed else ""
 
 
 def print_result(line: str) -> None:

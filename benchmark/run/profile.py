@@ -3,6 +3,7 @@
 import logging
 from pathlib import Path
 
+from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.paths import write_text
 from benchmark.core.records import write_record
@@ -37,6 +38,8 @@ def profile(job: Job) -> None:
         print_result(str(html))
         print_result(str(path))
         return
+    if not pool.tars:
+        raise UserError(f"pool {pool.name} has no tars; add profile.images=false to profile its captions")
     require("clusters")
     drawn = pool if samples is None else PoolSample(pool, samples, job.seed)
     tables = []

@@ -20,7 +20,7 @@ from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
 from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.report.run_tables import evaluation_tables
-from benchmark.results.report.summary import publish, summary_entries, summary_picture, summary_table
+from benchmark.results.report.summary import publish, summary_board, summary_picture, summary_table
 from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
@@ -58,8 +58,9 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
         results = [only_metrics(result, chosen) for result in results]
         evaluations = [replace(e, evaluations=evaluations_of(e.evaluations, chosen)) for e in evaluations]
     beside = RunFolders({run.run_id: path.parent / run.run_id for path, run in runs.items()})
+    boards, others = leaderboards(results), evaluation_tables(evaluations) + _study_tables(source)
     tables = leaderboard(results, beside) + rank_agreement_tables(results) + findings_tables(results, beside)
-    tables += evaluation_tables(evaluations) + _study_tables(source)
+    tables += others
     explained = list(source.read(Explanation).values())
     left_out = list(source.left_out.values())
     warn_of(left_out)
@@ -71,13 +72,12 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
         )
     if explained:
         _write(folders[0] / "explained.html", explanations_page(explained))
-    print_tables(tables)
+    print_tables(tables if task.full else [summary_table(board, beside) for board in boards] + others)
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
     _write(folders[0] / "report.html", leaderboard_page(results, beside, tables))
     if task.publish or task.picture is not None:
         _publish([Path(name) for name in task.publish], task.picture, results, beside)
-    boards = leaderboards(results)
     _write(folders[0] / "report.csv", leaderboards_csv(boards))
     _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
     _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
@@ -114,8 +114,8 @@ def _publish(
     files: Sequence[Path], image: str | None, results: Sequence[Result], folders: RunFolders
 ) -> None:
     """Put the summary and the paper's findings into Markdown files, and write the picture."""
-    entries = summary_entries(results)
-    tables = {"leaderboard": summary_table(entries, folders)}
+    board = summary_board(results)
+    tables = {"leaderboard": summary_table(board, folders)}
     if findings := findings_tables(results, folders):
         tables["findings"] = findings[0]
     for file in files:
@@ -123,7 +123,7 @@ def _publish(
             raise UserError(f"task.publish: {file} does not exist; give Markdown files with markers")
         _write(file, publish(file.read_text(encoding="utf-8"), tables, str(file)))
     if image is not None:
-        _write(Path(image), summary_picture(entries, folders))
+        _write(Path(image), summary_picture(board, folders))
 
 
 def _write(path: Path, text: str) -> None:

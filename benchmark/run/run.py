@@ -1,6 +1,7 @@
 """``task=run``: the whole chain for one filter and one size, ending in a result JSON."""
 
 import logging
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -23,7 +24,7 @@ from benchmark.results.run_folder import write_examples, write_gallery
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
 from benchmark.results.stopwatch import Stopwatch
-from benchmark.run.config import filter_family, recorded, resolved
+from benchmark.run.config import CONF, filter_family, recorded, resolved
 from benchmark.run.evaluate import evaluate_trained
 from benchmark.run.identity import earlier_result, make_protocol, make_run_id, run_facts
 from benchmark.run.job import Job
@@ -31,13 +32,14 @@ from benchmark.run.open_samples import kept_by_noise, open_samples
 from benchmark.run.output import Finished, failure_text, print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs
-from benchmark.run.train import Trained, train_model
+from benchmark.run.train import train_for
 from downstream.evaluation.captioning import captioning_sets
-from downstream.models.base import Downstream
 from downstream.models.captioner import Captioner
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
+REFERENCE_RESULTS = CONF.parent / "results" / "reference"  # of a checkout
+COMMAND = "python -m benchmark"
 
 
 def run(job: Job) -> Finished | None:
@@ -70,9 +72,9 @@ def run(job: Job) -> Finished | None:
         contaminated = _contamination(job, selected, subset)
     job.tracker.start(run_facts(job, run_id, protocol))
     downstream: dict[str, DownstreamResult] = {}
-    for name, model in job.models.items():
+    for name in job.models:
         with watch.stage(f"train/{name}"):
-            trained = _train(job, model, subset, sha256)
+            trained = train_for(job, name, subset, sha256)
         with watch.stage(f"evaluate/{name}"):
             folder = writable_results(job.results_dir) / run_id / name
             downstream[name] = evaluate_trained(job, trained, folder)
@@ -95,13 +97,9 @@ def _train_with_main(job: Job) -> Finished | None:
     if isinstance(shared, Path):
         return Finished(shared, skipped=True)
     subset, sha256 = shared
-    for model in job.models.values():
-        _train(job, model, subset, sha256)
+    for name in job.models:
+        train_for(job, name, subset, sha256)
     return None
-
-
-def _train(job: Job, model: Downstream, subset: Subset, sha256: str) -> Trained:
-    return train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
 
 
 def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None:
@@ -135,12 +133,31 @@ def write_result(job: Job, result: Result) -> Finished:
     folder = writable_results(job.results_dir)
     path = write_record(folder, result)
     job.tracker.finish(result, folder / result.run_id)
-    others = [] if result.protocol.is_quick_try else read_records(folder, Result)
-    print_tables([run_table(result, others, job.told or frozenset())], stderr=True)
+    others, committed = [
+        [] if result.protocol.is_quick_try else read_records(of_results, Result)
+        for of_results in (folder, REFERENCE_RESULTS)
+    ]
+    table = run_table(result, others, committed, job.told or frozenset())
+    table.notes.extend(next_steps(job))
+    print_tables([table], stderr=True)
     print_result(str(path))
     if folder != job.results_dir:
         raise UserError(f"results_dir={job.results_dir} takes no files; the result is {path}")
     return Finished(path, failure=failure_text(result.failed_metrics, path))
+
+
+def next_steps(job: Job) -> list[str]:
+    """Return what the demo is, and the commands that one would type next; nothing in a sweep or on another pool."""
+    if job.sweep or job.choices["pool"] != "demo":
+        return []
+    same = [o for o in job.overrides if not o.lstrip("+~").startswith(("filter=", "filter."))]
+    folder = [o for o in same if o.startswith("results_dir=")]
+    return [
+        "The demo is a synthetic world with toy models: it compares filters there, not on the web. Next:",
+        f"  {COMMAND} {shlex.join(['filter=random,clip,icc', *same])}",
+        f"  {COMMAND} pool=img2dataset pool.url=FOLDER filter=icc size=200k  # your own pool: docs/own_pool.md",
+        f"  {COMMAND} {shlex.join(['task=report', *folder])}",
+    ]
 
 
 def make_result(

@@ -17,14 +17,17 @@ from benchmark.core.distributed import (
 from benchmark.core.hashes import hash_json
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_folder
+from benchmark.core.source_code import own_code
 from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
+from benchmark.run.config import recorded
 from benchmark.run.identity import make_run_id, run_facts
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_samples
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
+from benchmark.run.timings import OF_REFERENCE, Timings
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
@@ -64,9 +67,20 @@ def train(job: Job) -> None:
         opened = subset, selected.selection.sha256
     subset, sha256 = broadcast_from_main(opened, job.device)
     job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256)))
-    for model in job.models.values():
-        trained = train_model(model, subset, sha256, job.device, job.tracker, job.evaluation_sets)
-        print_result(str(trained.folder))
+    for name in job.models:
+        print_result(str(train_for(job, name, subset, sha256).folder))
+
+
+def train_for(job: Job, name: str, subset: Subset, sha256: str) -> Trained:
+    """Train the job's model `name` on the subset, or load it."""
+    settings = recorded(job.cfg.downstream[name])
+    seconds, source = Timings(job.results_dir, job.device.type).training(name, settings)
+    time = "time unknown"
+    if seconds is not None:
+        amount = f"{seconds / 3600:,.0f} h" if seconds > 7200 else f"{max(seconds / 60, 1):.0f} min"
+        time = f"about {amount} {f'for {OF_REFERENCE}' if source == OF_REFERENCE else 'here'}"
+    sets = job.evaluation_sets
+    return train_model(job.models[name], subset, sha256, job.device, job.tracker, sets, time)
 
 
 def train_model(
@@ -76,6 +90,7 @@ def train_model(
     device: torch.device,
     tracker: Tracker,
     sets: Sequence[EvaluationSet | ClassificationSet],
+    time: str = "time unknown",
 ) -> Trained:
     """Train one downstream model, or load it if the same training has been finished before.
 
@@ -86,12 +101,18 @@ def train_model(
         device: the device of the training.
         tracker: logs the losses.
         sets: evaluation sets; the model is validated on a part of one if its training says so.
+        time: how long the training will take, for the log.
     """
     model.validate = make_validation(model, sets)
     fingerprint = training_fingerprint(model, subset.identity(sha256), device.type, subset.captions.sha256)
     folder = training_folder(model, fingerprint)
     with one_launch(folder, device):
         reused = finished(folder, fingerprint) is not None
+        if not reused:
+            samples, pairs = model.training.samples_seen, len(subset.epochs[0])
+            epochs = f"{samples / pairs:,.1f}".removesuffix(".0")
+            length = f"{samples:,} samples, {epochs} epochs of {pairs:,} pairs, {time}"
+            log.info("%s: %s", model.name, length)
         report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)
     if reused:
@@ -119,6 +140,8 @@ def training_fingerprint(
     """
     parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
     precision = model.training.precision_on(device)
+    if own := own_code(type(model)):
+        parts.append({"code": own})
     if precision != ("bf16" if device == "cuda" else "fp32"):
         parts.append({"precision": precision})
     return hash_json(parts, 16)

@@ -71,7 +71,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         to_score = {shard: parts[shard] for shard in missing}
         run_on_shards("score", ScoreShard(pool, scorer, to_score, fitting, survivors), engine)
         reused = 1 - len(missing) / len(parts)
-    return replace(load_parts(parts.values()), reused=reused)
+    return replace(load_parts(parts.values()), reused=reused, pool=pool)
 
 
 def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> Seconds:

@@ -13,6 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmark.core.arrow import to_numpy
+from benchmark.core.batch import counts
+from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.uids import (
     UID_COLUMNS,
@@ -22,8 +24,11 @@ from benchmark.core.uids import (
     first_of_each,
     read_uid_columns,
     sort_uids,
+    unite_uids,
 )
 from benchmark.core.usage import Seconds
+from benchmark.pool.pairs import SCHEMA, pair_tables
+from benchmark.pool.pool import Pool
 from benchmark.scoring.score_parts import SCORE, Costs, PartInfo, read_columns, read_part, total_cost
 from filters.base import Scores
 
@@ -178,16 +183,33 @@ class ScoreTable:
     """The scores of n samples, each uid once.
 
     `drops` counts samples without a score by reason. `costs` are the seconds of scoring when it was done, and of the
-    features; `reused` is the fraction of parts that an earlier run had scored.
+    features; `reused` is the fraction of parts that an earlier run had scored. `pool` is None for joined scores.
     """
 
     source: ScoreSource
     drops: Counter[str]
     costs: Costs = field(default_factory=dict)
     reused: float = 0.0
+    pool: Pool | None = None
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def __repr__(self) -> str:
+        return f"ScoreTable({len(self):,} pairs, dropped: {counts(self.drops) or 'none'})"
+
+    def to_arrow(self, uids: UidArray | None = None) -> pa.Table:
+        """Return ``uid, url, caption, score`` of these uids (k,), by default of all pairs, in the pool's order.
+
+        The url is null where the pool has none. Raises `UserError` for scores that are of no pool.
+        """
+        if self.pool is None:
+            raise UserError(
+                "these scores are not of one pool; only those that score(...) returns have captions"
+            )
+        chosen = slice(None) if uids is None else UidIndex(unite_uids([uids])).find(self.uids) >= 0
+        pairs = pair_tables(self.pool, self.uids[chosen], self.scores[chosen])
+        return pa.concat_tables([SCHEMA.empty_table(), *pairs])
 
     @cached_property
     def _arrays(self) -> Block:

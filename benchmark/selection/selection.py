@@ -48,6 +48,9 @@ class Selection:
     drops: dict[str, int]
     cost: Seconds = field(default_factory=Seconds)
 
+    def __repr__(self) -> str:
+        return f"Selection({len(self.uids):,} of {self.scored:,} pairs, scores from {self.threshold:.4g})"
+
     @classmethod
     def of_rows(
         cls, table: ScoreTable, epochs: Sequence[Rows], scored: int, drops: dict[str, int]

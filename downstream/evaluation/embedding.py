@@ -144,7 +144,7 @@ def _zero_shot_ranks(model: Embeds, evaluation_set: ClassificationSet, labels: I
 def _score(name: str, evaluation_set: ClassificationSet, ranks: Ranks, labels: Indices) -> Metric:
     by_class = evaluation_set.score == "mean_per_class"
     value = mean_per_class(ranks, labels) if by_class else accuracy_at(ranks, 1)
-    return Metric(name, value, None, len(ranks), library("pairsift"))
+    return Metric(name, value, None, len(ranks), library("pairsift"), unit="fraction")
 
 
 def _weighted_hits(score: str, ranks: Ranks, labels: Indices) -> Doubles:
@@ -159,7 +159,7 @@ def _weighted_hits(score: str, ranks: Ranks, labels: Indices) -> Doubles:
 def _linear_probe(tower: FrozenTower | str, evaluation_set: ClassificationSet, kept: ImageScores) -> Metric:
     if isinstance(tower, str) or evaluation_set.train is None:
         reason = tower if isinstance(tower, str) else "the set has no training images"
-        return Metric("linear_probe", None, reason, len(evaluation_set), library("pairsift"))
+        return Metric("linear_probe", None, reason, len(evaluation_set), library("pairsift"), unit="fraction")
     from downstream.evaluation.linear_probe import probe_ranks
 
     labels = np.array([item.label for item in evaluation_set.test])

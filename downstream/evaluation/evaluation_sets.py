@@ -219,7 +219,7 @@ def _fetched_from(
         if source.form and user_path(annotations).is_file():
             raise UserError(f"{error}; ask for them at {source.form} and put them there, {other}") from None
         later = OnFirstUseError(name, source.size, folder, partial(fetch, source))
-        line = f"{error}; run the same command with task=fetch, {other}"
+        line = f"{error}; run task=fetch with the same settings, {other}"
         raise NotFetchedError(line, later) from None
 
 

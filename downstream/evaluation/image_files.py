@@ -14,7 +14,7 @@ from benchmark.core.images import decode_image
 from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.progress import progress
 
-HOW = "the headers of conf/evalset say where to get it"
+HOW = "task=fetch gets what can be fetched, and `--help evalset=paper` says how to get the rest"
 IMAGE_ENDINGS = ("webp", "png", "jpg", "jpeg")
 
 

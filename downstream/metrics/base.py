@@ -94,10 +94,14 @@ class CaptionMetric(ABC):
     """A metric of captions. Its public settings are the arguments of its config in ``conf/metrics``.
 
     `names` are the metrics that `compute` returns for every domain, in the order of the result; a part of an
-    evaluation set may have others after them.
+    evaluation set may have others after them. `unit` and `higher_is_better` are explained in `Metric`; `details` are
+    the names of metrics that are details.
     """
 
     names: tuple[str, ...]
+    unit = ""
+    higher_is_better = True
+    details: frozenset[str] = frozenset()
     library = "pairsift"  # the package that computes it
     reads_tokens = False  # of `Request.tokens`, which Java makes
     in_background = False  # another process does the work: computed in a thread, while the other metrics run
@@ -114,6 +118,10 @@ class CaptionMetric(ABC):
         """Yield what must be on this machine; the metric is absent without it. By default Java, for tokens."""
         if self.reads_tokens:
             yield without_unless("Java", lambda: find_java().executable)
+
+    def unit_of(self, name: str) -> str:
+        """Return the unit of the metric `name`: `unit`, unless the class has metrics of several units."""
+        return self.unit
 
     def version(self) -> str:
         """Return what the values depend on besides the captions: library and version, revision of the weights."""

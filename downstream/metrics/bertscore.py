@@ -34,6 +34,7 @@ class BertScore(CaptionMetric):
     """
 
     names = ("BERTScore",)
+    unit = "score"
     model: str
     num_layers: int
     baseline_path: str | None = None

@@ -104,6 +104,7 @@ class PacScore(CaptionMetric):
     """
 
     names = ("PAC-S", "RefPAC-S")
+    unit = "score"
     model: str
     pretrained: str | None
     checkpoint: str | None

@@ -17,6 +17,8 @@ class Bleu(CaptionMetric):
     """BLEU-1 to BLEU-4 (Papineni et al. 2002), fractions, with the closest reference length."""
 
     names = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4")
+    unit = "fraction"
+    details = frozenset(names[:3])
     library = "pycocoevalcap"
     reads_tokens = True
 
@@ -33,6 +35,7 @@ class RougeL(CaptionMetric):
     """ROUGE-L (Lin 2004), F with beta 1.2, a fraction."""
 
     names = ("ROUGE_L",)
+    unit = "fraction"
     library = "pycocoevalcap"
     reads_tokens = True
 
@@ -50,6 +53,8 @@ class Cider(CaptionMetric):
     """
 
     names = ("CIDEr",)
+    unit = "fraction"  # of a tenth of a perfect match: papers print it times 100
+    details = frozenset({"CIDEr_own_df"})
     reads_tokens = True
 
     def compute(self, request: Request) -> Table:

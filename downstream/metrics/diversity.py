@@ -22,6 +22,10 @@ class Diversity(CaptionMetric):
     names = ("Diversity", *(f"Unique-{length}" for length in GRAM_LENGTHS))
     reads_tokens = True
 
+    def unit_of(self, name: str) -> str:
+        """Return the unit: different n-grams are counted."""
+        return "fraction" if name == "Diversity" else "n-grams"
+
     def compute(self, request: Request) -> Table:
         """Return both kinds of each domain's candidates; with one image the fraction is absent."""
         return {domain: _diversity(request, ids) for domain, ids in request.domains.items()}

@@ -31,6 +31,7 @@ class Meteor(CaptionMetric):
     """METEOR 1.5, a fraction, English, all modules."""
 
     names = ("METEOR",)
+    unit = "fraction"
     library = "pycocoevalcap"
     reads_tokens = True
     in_background = True

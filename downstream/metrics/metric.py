@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from benchmark.core.errors import UserError
+from benchmark.core.source_code import own_place
 
 ImageId = Hashable  # COCO's number, a file name, (evaluation set, number)
 ScoresOfImages = dict[str, dict[ImageId, float]]  # metric -> image -> value
 
 
+METRICS = "0.1.0"  # of pairsift: raised when a metric of ours gives other numbers, as protocols hold it
 FAILED = "failed: "  # begins the reason of a metric whose computation raised an unexpected error
 log = logging.getLogger(__name__)
 
@@ -29,7 +31,8 @@ def failure(name: str, error: Exception) -> str:
         log.error("%s failed: %s", name, error)
     else:
         log.error("%s failed", name, exc_info=error)
-    return f"{FAILED}{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    place = f" ({own})" if (own := own_place(error)) else ""
+    return f"{FAILED}{type(error).__name__}: {' '.join(str(error).split())[:200]}{place}"
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,16 @@ class Metric:
 
     Args:
         name: as it appears in results.
-        value: in the library's own unit; None if the metric could not be computed.
+        value: in `unit`; None if the metric could not be computed.
         reason: why it could not be computed; None if it has a value.
         count: number of images or queries behind it.
         version: library and version, revision of the weights.
         curve: numbers by position in the caption whose mean is `value`; empty for metrics without them.
         interval: bounds of the 95% bootstrap interval over images; None for metrics without one.
+        unit: ``fraction``, which tables show times 100, as papers print CIDEr too; ``score``, shown with three
+            decimals; or the name of what it counts, such as ``words``. Empty for a plain number.
+        higher_is_better: whether a higher value is better.
+        detail: whether tables leave it out unless ``task.columns`` names it.
     """
 
     name: str
@@ -53,6 +60,9 @@ class Metric:
     version: str
     curve: tuple[float, ...] = ()
     interval: tuple[float, float] | None = None
+    unit: str = ""
+    higher_is_better: bool = True
+    detail: bool = False
 
     @property
     def failed(self) -> bool:
@@ -89,5 +99,5 @@ class Corpus:
 
 
 def library(name: str) -> str:
-    """Return ``"name version"`` of an installed library."""
-    return f"{name} {version(name)}"
+    """Return ``"name version"`` of an installed library; for pairsift the version that last changed a metric."""
+    return f"{name} {METRICS if name == 'pairsift' else version(name)}"

@@ -55,6 +55,7 @@ class Polos(CaptionMetric):
     """
 
     names = ("Polos",)
+    unit = "score"
     checkpoint: str | None
     encoder: str = "princeton-nlp/sup-simcse-roberta-base"
 
@@ -81,7 +82,7 @@ class Polos(CaptionMetric):
             )
         folder = user_path(self.checkpoint)
         if not any(folder.glob("*.ckpt")):
-            line = f"checkpoint {self.checkpoint} is not there; run the same command with task=fetch"
+            line = f"checkpoint {self.checkpoint} is not there; run task=fetch with the same settings"
             later = OnFirstUseError("Polos weights", 0, folder, partial(self._fetch, folder))
             raise UnavailableError(line) from NotFetchedError(line, later)
         try:

@@ -9,6 +9,7 @@ CLIP_benchmark. Classes of one name always tie: among open_clip's names of Image
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ TOP_CLASSES = 5
 
 def retrieval_metrics(to_images: Ranks, to_texts: Ranks) -> list[Metric]:
     """Return the retrieval metrics of the ranks of texts among images, and of images among texts."""
-    return _metrics("text_to_image", to_images) + _metrics("image_to_text", to_texts)
+    return _metrics("text_to_image", to_images, 10) + _metrics("image_to_text", to_texts, 1)
 
 
 def retrieval_ranks(
@@ -61,14 +62,29 @@ def _normalised(features: Array) -> npt.NDArray[np.float64]:
     return exact
 
 
-def _metrics(direction: str, found: Ranks) -> list[Metric]:
-    values = {f"R@{k}": float(np.mean(found.within(k))) for k in CUTOFFS}
-    values["median_rank"] = float(np.median(found.ranks))
-    values["tied"] = float(np.mean(found.tied))
-    return [
-        Metric(f"{direction}_{name}", value, None, len(found), library("pairsift"))
-        for name, value in values.items()
+def _metrics(direction: str, found: Ranks, shown: int) -> list[Metric]:
+    """Return the metrics of one direction; R@k above k = `shown` are details, which are not in papers' tables."""
+    make = partial(Metric, reason=None, count=len(found), version=library("pairsift"))
+    recalls = [
+        make(f"{direction}_R@{k}", float(np.mean(found.within(k))), unit="fraction", detail=k > shown)
+        for k in CUTOFFS
     ]
+    median = make(
+        f"{direction}_median_rank",
+        float(np.median(found.ranks)),
+        unit="rank",
+        higher_is_better=False,
+        detail=True,
+    )
+    return [*recalls, median, _tied(direction, found)]
+
+
+def _tied(name: str, found: Ranks) -> Metric:
+    tied = float(np.mean(found.tied))
+    return Metric(
+        f"{name}_tied", tied, None, len(found), library("pairsift"),
+        unit="fraction", higher_is_better=False, detail=True,
+    )  # fmt: skip
 
 
 def class_ranks(rows: Rows, labels: Indices, classes: int, ties: Ties = "against") -> Ranks:
@@ -102,10 +118,10 @@ def classification_metrics(name: str, found: Ranks, labels: Indices, classes: in
     many = classes > TOP_CLASSES
     at_five = accuracy_at(found, TOP_CLASSES) if many else None
     reason = None if many else f"among {classes} classes it is always 1"
-    version = library("pairsift")
+    make = partial(Metric, count=len(found), version=library("pairsift"), unit="fraction")
     return [
-        Metric(f"{name}_acc@1", accuracy_at(found, 1), None, len(found), version),
-        Metric(f"{name}_acc@{TOP_CLASSES}", at_five, reason, len(found), version),
-        Metric(f"{name}_mean_per_class", mean_per_class(found, labels), None, len(found), version),
-        Metric(f"{name}_tied", float(np.mean(found.tied)), None, len(found), version),
+        make(f"{name}_acc@1", accuracy_at(found, 1), None, detail=True),
+        make(f"{name}_acc@{TOP_CLASSES}", at_five, reason),
+        make(f"{name}_mean_per_class", mean_per_class(found, labels), None, detail=True),
+        _tied(name, found),
     ]

@@ -39,7 +39,7 @@ def corenlp_folder() -> Path:
     for folder in (cached, SPICE / "lib"):
         if all((folder / jar).is_file() for jar in CORENLP_JARS):
             return folder
-    line = "SPICE needs Stanford CoreNLP; run the same command with task=fetch"
+    line = "SPICE needs Stanford CoreNLP; run task=fetch with the same settings"
     jars = {cached / jar: f"{CORENLP}/{jar}" for jar in CORENLP_JARS}
     later = OnFirstUseError("CoreNLP", 0, cached, lambda: fetch_members(CORENLP_URL, jars))
     raise UnavailableError(line) from NotFetchedError(line, later)
@@ -52,6 +52,7 @@ class Spice(CaptionMetric):
         best_reference: also compute SPICE-1, S-1 of AVA-Captions: SPICE against the best-matching reference.
     """
 
+    unit = "fraction"
     library = "pycocoevalcap"
     reads_tokens = True
 

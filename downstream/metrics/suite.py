@@ -67,7 +67,9 @@ def score_domains(
         version = metric.version()
         for domain, ids in domains.items():
             outcomes = table.get(domain) or dict.fromkeys(metric.names, "there are no images to score")
-            result[domain] += [_typed(name, outcome, len(ids), version) for name, outcome in outcomes.items()]
+            result[domain] += [
+                _typed(metric, name, outcome, len(ids), version) for name, outcome in outcomes.items()
+            ]
     return result
 
 
@@ -92,10 +94,18 @@ def _compute(metric: CaptionMetric, request: Request) -> Table:
     return {domain: dict.fromkeys(metric.names, reason) for domain in request.domains}
 
 
-def _typed(name: str, outcome: Outcome, count: int, version: str) -> Metric:
-    if isinstance(outcome, str):
-        return Metric(name, None, outcome, count, version)
-    value, curve = (outcome.mean, outcome.points) if isinstance(outcome, Curve) else (outcome, ())
-    if not math.isfinite(value):
-        return Metric(name, None, f"the scorer returned {value}", count, version)
-    return Metric(name, value, None, count, version, curve)
+def _typed(metric: CaptionMetric, name: str, outcome: Outcome, count: int, version: str) -> Metric:
+    value = outcome.mean if isinstance(outcome, Curve) else outcome
+    if not isinstance(value, str) and not math.isfinite(value):
+        value = f"the scorer returned {value}"
+    return Metric(
+        name,
+        value=None if isinstance(value, str) else value,
+        reason=value if isinstance(value, str) else None,
+        count=count,
+        version=version,
+        curve=outcome.points if isinstance(outcome, Curve) and not isinstance(value, str) else (),
+        unit=metric.unit_of(name),
+        higher_is_better=metric.higher_is_better,
+        detail=name in metric.details,
+    )

@@ -2,20 +2,24 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmark import api
 from benchmark.api import evaluate, score, select
 from benchmark.core.errors import UserError
-from benchmark.core.uids import encode_uids, read_subset
+from benchmark.core.uids import decode_uids, encode_uids, read_subset
 from benchmark.pool.pool import Pool
 from benchmark.run.config import CONF
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.models.published import PublishedClip
 from filters.column import Column
 from filters.random import Random
+from tests.demos import SMALL_RUN
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import jpeg, rows, write_metadata, write_pool
 
@@ -38,14 +42,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_pages_examples_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    selecting, evaluating = EXAMPLES
-    exec(compile(selecting, "selecting", "exec"), {})
+def test_the_pages_stages_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, stages, evaluating = EXAMPLES
+    scope: dict[str, Any] = {}
+    exec(compile(stages, "stages", "exec"), scope)
     printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("60 0.9")
+    assert printed[-1] == "ScoreTable(60 pairs, dropped: none) ['uid', 'url', 'caption', 'score']"
     chosen = read_subset(folder / "chosen.npy")
-    assert len(chosen) == 20
     assert np.isin(chosen, encode_uids([row.uid for row in rows(60)])).all()
+    kept = scope["table"].to_arrow(chosen)
+    assert dict(zip(kept["uid"].to_pylist(), kept["caption"].to_pylist(), strict=True)).keys() == set(
+        decode_uids(chosen)
+    )
+    assert {row.uid: row.text for row in rows(60)}.items() >= set(
+        zip(kept["uid"].to_pylist(), kept["caption"].to_pylist(), strict=True)
+    )
+    assert (scope["folder"] / "model").is_dir()
     exec(compile(evaluating, "evaluating", "exec"), {})
     values = {line.split()[0]: float(line.split()[1]) for line in capsys.readouterr().out.splitlines()}
     assert values["CIDEr"] == pytest.approx(10)  # the captions are the references
@@ -78,3 +90,37 @@ def test_a_clip_model_is_evaluated_on_images(tmp_path: Path) -> None:
 def test_a_missing_pool_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"nosuch must be a folder with"):
         score(tmp_path / "nosuch", Random())
+
+
+def test_a_run_its_report_and_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_demo: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = api.run(*small_demo, *SMALL_RUN, "filter=random")
+    (recall,) = [m for m in result.metrics("dual_encoder", "coco") if m.name == "text_to_image_R@1"]
+    assert repr(result) == f"Result({result.run_id})"
+    finished = (tmp_path / "results" / f"{result.run_id}.json").stat().st_mtime_ns
+    assert api.run(*small_demo, *SMALL_RUN, "filter=random") == result
+    assert (tmp_path / "results" / f"{result.run_id}.json").stat().st_mtime_ns == finished
+    assert api.report().is_file()
+    rows_of = api.load_results().to_dict("records")
+    assert [
+        row["value"] for row in rows_of if row["metric"] == recall.name and row["evaluation"] == "coco"
+    ] == [recall.value]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: api.get_filter("clpi"), "filter=clpi is unknown; did you mean 'clip'?"),
+        (lambda: api.get_metric("cidr"), "metrics=cidr is unknown; did you mean 'cider'?"),
+        (lambda: api.get_model("both"), "downstream=both is 2 models; name one of captioner, dual_encoder"),
+        (lambda: api.run("filter=icc,clip"), "filter=icc,clip must give each setting one value"),
+        (lambda: api.run("fliter=icc"), "there is no setting 'fliter'; did you mean filter=icc?"),
+        (lambda: api.load_results("nowhere"), "results_dir=nowhere holds no results"),
+        (lambda: api.report("nowhere"), "results_dir=nowhere holds no results"),
+    ],
+)
+def test_mistakes_are_user_errors(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        call()

@@ -35,8 +35,9 @@ def pair(tmp_path: Path) -> list[EvaluationSet]:
 
 
 def test_validation_finds_the_same_training(
-    subset: Subset, pair: list[EvaluationSet], tmp_path: Path
+    subset: Subset, pair: list[EvaluationSet], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     towers = str(save_vit(tmp_path / "vit")), str(save_bert(tmp_path / "bert", ["a photo of thing number"]))
     trackers = Recorder(), Recorder(), Recorder()
 
@@ -46,6 +47,10 @@ def test_validation_finds_the_same_training(
         return train_model(model, subset, "ab", CPU, tracker, pair)
 
     first, second = trained(trackers[0], None), trained(trackers[1], 8)
+    said = [line for line in caplog.messages if "epochs" in line]
+    assert said == ["dual_encoder: 16 samples, 2 epochs of 8 pairs, time unknown"], (
+        "once: the second is found"
+    )
     assert first.folder == second.folder
     assert first.report == second.report
     assert trackers[0].losses() == trackers[1].losses()  # read from the report

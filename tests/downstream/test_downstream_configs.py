@@ -44,6 +44,9 @@ def test_the_budget_shrinks_with_the_pool() -> None:
     cfg = composed("pool.scale=100", "downstream=captioner")
     assert list(cfg.downstream) == ["captioner"]
     assert cfg.downstream.captioner.training.samples_seen == 20_000
+    smaller = composed("pool.scale=100", "budget=50000", "downstream.dual_encoder.training.samples_seen=7")
+    assert smaller.downstream.captioner.training.samples_seen == 500
+    assert smaller.downstream.dual_encoder.training.samples_seen == 7
 
 
 @pytest.mark.parametrize(

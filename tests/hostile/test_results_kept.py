@@ -179,7 +179,7 @@ def test_a_results_folder_lost_while_training_costs_nothing(
 ) -> None:
     from benchmark.run import run as run_task
 
-    train = run_task.train_model
+    train = run_task.train_for
 
     def trains_and_loses_the_folder(*arguments: Any) -> Any:
         trained = train(*arguments)
@@ -187,7 +187,7 @@ def test_a_results_folder_lost_while_training_costs_nothing(
         (tmp_path / "results").touch()
         return trained
 
-    monkeypatch.setattr(run_task, "train_model", trains_and_loses_the_folder)
+    monkeypatch.setattr(run_task, "train_for", trains_and_loses_the_folder)
     done = run("filter=random", *small)
     assert done.returncode == 2
     assert "takes no files; the result is" in done.stderr

@@ -13,8 +13,8 @@ import pytest
 
 from benchmark.core.uids import read_subset
 from benchmark.run.config import CONF
-from tests.own_filters import write_own_filters
-from tests.pools import rows, write_metadata
+from tests.own_parts import assert_all_kinds, own_run, write_own_parts
+from tests.pools import rows, write_metadata, write_pool
 
 pytestmark = pytest.mark.slow
 ROOT = CONF.parent
@@ -48,7 +48,7 @@ def pairsift(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A working folder with a pool, a filter, and what would break every run that imported it."""
-    write_own_filters(tmp_path)
+    write_own_parts(tmp_path)
     write_metadata(tmp_path / "my_pool" / "a.parquet", rows(30))
     write_metadata(tmp_path / "my_pool" / "b.parquet", rows(30, start=30))
     for name in ("filters", "downstream", "conf"):
@@ -66,6 +66,18 @@ def test_a_foreign_folder_hides_none_of_our_packages(pairsift: Path, folder: Pat
     for path, name in zip(done.stdout.split(), ("random", "NearLength"), strict=True):
         assert len(read_subset(Path(path))) == 20
         assert json.loads(Path(path).with_suffix(".json").read_text())["filter"] == name
+
+
+def test_parts_of_each_kind_run_from_an_empty_folder(pairsift: Path, tmp_path: Path) -> None:
+    write_own_parts(tmp_path)
+    pool = write_pool(tmp_path / "my_pool", [rows(30)])
+    command = ["pool=img2dataset", f"pool.url={pool}", "size.samples=20", "models=demo", *own_run(tmp_path)]
+    done = completed(pairsift, *command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "models=demo: a dry run with toy models" in done.stderr
+    assert_all_kinds(json.loads(Path(tmp_path, done.stdout.splitlines()[-1]).read_text()))
+    done = completed(pairsift, "task=my_tasks:count", *command[:2], cwd=tmp_path)
+    assert done.stdout == "30\n", done.stderr
 
 
 def test_bash_completes_a_setting(pairsift: Path, folder: Path) -> None:

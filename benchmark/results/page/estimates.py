@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.results.report.columns import COLUMNS, UNITS
+from benchmark.results.report.columns import SHORT, heading, table_columns, unit_of
 from benchmark.results.report.leaderboard import Entry, Measure, evaluations, headlines
 from benchmark.results.report.significance import t_interval
 
@@ -33,24 +33,24 @@ def value_of(entry: Entry, measure: Measure) -> Value | None:
     values = [metric.value for metric in metrics if metric.value is not None]
     if not values:
         return None
-    factor, digits = UNITS.get(measure.metric, (100.0, 1))
-    value = factor * statistics.fmean(values)
-    text = f"{value:.{digits}f}"
+    unit = unit_of(measure.unit)
+    value = unit.factor * statistics.fmean(values)
+    text = unit.text(value)
     interval = metrics[0].interval if len(values) == 1 else t_interval(values)
     if interval is None:
         return Value(value, None, None, text, "")
-    low, high = (factor * bound for bound in interval)
-    return Value(value, low, high, text, f"{low:.{digits}f} to {high:.{digits}f}")
+    low, high = (unit.factor * bound for bound in interval)
+    return Value(value, low, high, text, f"{unit.text(low)} to {unit.text(high)}")
 
 
 def all_measures(entries: Sequence[Entry]) -> list[Measure]:
     """Return the headline measures, then every other metric of the tables that some entry has."""
-    first = headlines(entries)
+    first, runs = headlines(entries), [run for entry in entries for run in entry.runs]
     others = [
-        Measure(model, evaluation, metric, metric.replace("_", " "))
+        Measure.of(model, evaluation, m, name.replace("_", " ") if name in SHORT else heading(m))
         for model, evaluation in evaluations(entries)
-        for columns in COLUMNS.values()
-        for metric in columns
+        for columns in table_columns(m for r in runs for m in r.metrics(model, evaluation)).values()
+        for name, m in columns.items()
     ]
     return first + [m for m in others if m not in first and any(value_of(entry, m) for entry in entries)]
 
@@ -66,6 +66,6 @@ def chart_measures(entries: Sequence[Entry]) -> dict[str, Measure]:
 
 
 def ranked(entries: Sequence[Entry], measure: Measure) -> list[Entry]:
-    """Return the entries, highest value first, entries without the metric last."""
-    values = {entry.label: value.value for entry in entries if (value := value_of(entry, measure))}
+    """Return the entries, best value first, entries without the metric last."""
+    values = {e.label: measure.signed(value.value) for e in entries if (value := value_of(e, measure))}
     return sorted(entries, key=lambda entry: -values.get(entry.label, float("-inf")))

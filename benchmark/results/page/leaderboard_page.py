@@ -124,8 +124,8 @@ def _answer(compared: Compared, costs: Mapping[str, float | None]) -> Answer | N
     competing, comparison = compared.competing, compared.comparison
     if len(competing) < 2 or all(comparison.estimates[index].over_images is None for index in competing):
         return None
-    first = [index for index in competing if comparison.ranks(index, competing)[0] == 1]
-    first.sort(key=lambda index: -comparison.estimates[index].mean)
+    best_first = [index for index in compared.ranking if index in competing]
+    first = [index for index in best_first if comparison.ranks(index, competing)[0] == 1]
     labels = [compared.entries[index].label for index in first]
     known = {label: seconds for label in labels if (seconds := costs[label]) is not None}
     cheapest = min(known, key=known.__getitem__) if len(known) == len(labels) else ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from benchmark.results.page.estimates import Value, all_measures, value_of
 from benchmark.results.report.certainty import Compared
-from benchmark.results.report.columns import COLUMNS
+from benchmark.results.report.columns import table_columns
 from benchmark.results.report.entry_facts import clean_percentage, cost_notes, pairs_read, scoring_costs
 from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations, headlines
 from benchmark.results.report.table import MISSING
@@ -59,7 +59,8 @@ def page_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[
     measures = all_measures(entries)
     tables = [_headline_table(entries, compared)]
     for model, evaluation in evaluations(entries):
-        for ending, columns in COLUMNS.items():
+        metrics = [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
+        for ending, columns in table_columns(metrics).items():
             of_set = [m for m in measures if (m.model, m.evaluation) == (model, evaluation)]
             if chosen := [measure for measure in of_set if measure.metric in columns]:
                 name = f"{model.replace('_', ' ')} on {evaluation}{ending}"

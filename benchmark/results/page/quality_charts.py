@@ -54,7 +54,8 @@ def cost_chart(
         ]
         if not points:
             continue
-        front = _pareto_front([(seconds, v.value) for e, seconds, v in points if not e.is_upper_bound])
+        competing = [(s, measure.signed(v.value)) for e, s, v in points if not e.is_upper_bound]
+        front = [(seconds, measure.signed(best)) for seconds, best in _pareto_front(competing)]
         data: list[Json] = [
             {
                 "type": "scatter", "mode": "lines", "x": [x for x, _ in front], "y": [number(y) for _, y in front],

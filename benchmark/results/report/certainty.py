@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.results.report.columns import unit_of
 from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
-from benchmark.results.report.significance import Comparison, Estimate, Interval, compare
-from benchmark.results.report.table import MISSING, Table, plain
+from benchmark.results.report.significance import Comparison, Interval, compare
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 from benchmark.results.results_folders import damage_as_one_line
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
@@ -140,6 +141,12 @@ class Compared:
     comparison: Comparison
 
     @property
+    def ranking(self) -> list[int]:
+        """The indices of all entries, the best mean first."""
+        means = [self.measure.signed(estimate.mean) for estimate in self.comparison.estimates]
+        return sorted(range(len(means)), key=lambda index: -means[index])
+
+    @property
     def competing(self) -> list[int]:
         """The indices of entries that compete: all but upper bounds."""
         return [index for index, entry in enumerate(self.entries) if not entry.is_upper_bound]
@@ -159,6 +166,27 @@ class Compared:
                 return self.entries[one] if len(self.competing) > 1 else None
         return None
 
+    def estimate(self, index: int) -> str:
+        """Return the mean with its interval over seeds, or, with a *, over images if there are too few seeds."""
+        estimate = self.comparison.estimates[index]
+        spread = f" ({self.interval(estimate.interval)})" if estimate.interval else ""
+        return f"{self.measure.text(estimate.mean)}{spread}{'*' * (estimate.over_seeds is None)}"
+
+    def cell(self, entry: Entry, *, brackets: bool = False) -> Cell:
+        """Return an entry's mean with half of its interval over seeds, or as `estimate`; bold for `best`."""
+        if entry not in self.entries:
+            return Cell(MISSING)
+        index = self.entries.index(entry)
+        estimate = self.comparison.estimates[index]
+        text = self.measure.text(estimate.mean)
+        if estimate.over_seeds:
+            text += f" ± {self.measure.text((estimate.over_seeds[1] - estimate.over_seeds[0]) / 2)}"
+        return Cell(self.estimate(index) if brackets else text, entry is self.best())
+
+    def interval(self, interval: Interval | None) -> str:
+        """Return an interval as text."""
+        return MISSING if interval is None else " to ".join(map(self.measure.text, interval))
+
 
 def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
@@ -166,14 +194,16 @@ def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFold
     runs = [[run for run in entry.runs if measure.metrics([run])] for entry in having]
     scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
     resampled = iter(resampled_values(measure.metric, measure.evaluation, scores))
-    means = [_mean([next(resampled) for _ in of_entry]) for of_entry in runs]
-    return Compared(measure, having, compare([measure.values(entry) for entry in having], means))
+    factor = unit_of(measure.unit).factor
+    means = [_mean([next(resampled) for _ in of_entry], factor) for of_entry in runs]
+    values = [measure.values(entry) for entry in having]
+    return Compared(measure, having, compare(values, means, measure.higher_is_better))
 
 
-def _mean(resampled: Sequence[Doubles | None]) -> Doubles | None:
-    """Return the mean over runs, times 100 as `Measure.values`; None if a run lacks scores of single images."""
+def _mean(resampled: Sequence[Doubles | None], factor: float) -> Doubles | None:
+    """Return the mean over runs, times `factor` as `Measure.values`; None if a run lacks scores of single images."""
     known = [values for values in resampled if values is not None]
-    return 100 * np.mean(known, axis=0) if len(known) == len(resampled) else None
+    return factor * np.mean(known, axis=0) if len(known) == len(resampled) else None
 
 
 def certainty_table(title: str, compared: Compared) -> Table:
@@ -182,21 +212,11 @@ def certainty_table(title: str, compared: Compared) -> Table:
     labels = [entry.label for entry in compared.entries]
     reference = labels.index(REFERENCE) if REFERENCE in labels else None
     rows = []
-    for index in sorted(range(len(labels)), key=lambda i: -comparison.estimates[i].mean):
+    for index in compared.ranking:
         estimate = comparison.estimates[index]
         against = MISSING if reference in (None, index) else comparison.verdict(index, reference or 0)
-        intervals = (_interval(estimate.over_images), _interval(estimate.over_seeds))
-        cells = [labels[index], f"{estimate.mean:.1f}", intervals[0], str(estimate.runs), intervals[1]]
-        rows.append(plain(*cells, compared.rank(index), against))
+        images, seeds = map(compared.interval, (estimate.over_images, estimate.over_seeds))
+        mean, rank = compared.measure.text(estimate.mean), compared.rank(index)
+        rows.append(plain(labels[index], mean, images, str(estimate.runs), seeds, rank, against))
     header = ["filter", compared.measure.label, "over images", "runs", "over seeds", "rank", "against random"]
     return Table(title, header, rows, list(NOTES))
-
-
-def estimate_text(estimate: Estimate) -> str:
-    """Return the mean with its interval over seeds, or, with a *, over images if there are too few seeds."""
-    spread = f" ({_interval(estimate.interval)})" if estimate.interval else ""
-    return f"{estimate.mean:.1f}{spread}{'*' * (estimate.over_seeds is None)}"
-
-
-def _interval(interval: Interval | None) -> str:
-    return MISSING if interval is None else f"{interval[0]:.1f} to {interval[1]:.1f}"

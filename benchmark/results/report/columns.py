@@ -1,16 +1,15 @@
-"""The columns of tables: metrics by the names that papers give them, their units and notes, and a choice of them."""
+"""The columns of tables: the metrics that results hold, how their numbers are shown, and a choice of them."""
 
-import statistics
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.results.report.significance import t_interval
-from benchmark.results.report.table import MISSING, Cell
+from benchmark.results.report.table import MISSING
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
-# The columns of the ICC paper's tables, in its order, with its abbreviations; then the columns of later papers.
+# These only order and abbreviate: other metrics follow by their own names. The columns of the ICC paper's tables, in
+# its order, with its abbreviations; then the columns of later papers.
 CAPTION_COLUMNS = {
     "BLEU-4": "B@4", "METEOR": "M", "ROUGE_L": "R", "CIDEr": "C", "SPICE": "S", "BERTScore": "BSc", "Polos": "P",
     "PAC-S": "PAC", "RefPAC-S": "RefPAC",
@@ -26,13 +25,77 @@ COLUMNS = {
     "": CAPTION_COLUMNS | RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS,
     ", best reference and diversity": DIVERSITY_COLUMNS,
 }
-# Factor and decimals; all other metrics are percentages with one decimal.
-UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S", "RefPAC-S"), (1.0, 3))
-UNITS |= dict.fromkeys(("Unique-1", "Unique-2", "Unique-4"), (1.0, 1))
 TIED = {"text_to_image_tied": "T2I", "image_to_text_tied": "I2T", "zero_shot_tied": "zero-shot"}
 # The names of the columns by metric.
 SHORT = {name: short for columns in COLUMNS.values() for name, short in columns.items()}
+# The known metrics that tables of a few columns have, with their names there.
+FEW = {
+    "CIDEr": "CIDEr", "METEOR": "METEOR", "BERTScore": "BERTScore", "text_to_image_R@1": "T2I R@1",
+    "image_to_text_R@1": "I2T R@1", "zero_shot": "zero-shot",
+}  # fmt: skip
 Evaluations = dict[str, list[Metric]]  # metrics by evaluation set
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How tables show a metric: times `factor`, with `decimals`; `heading` follows the name of its column.
+
+    Without `decimals`, numbers have one, and three digits below 1.
+    """
+
+    factor: float
+    decimals: int | None
+    heading: str
+
+    def text(self, number: float) -> str:
+        """Return a number, already times `factor`, as text."""
+        if self.decimals is None and abs(number) < 1:
+            return f"{number:.3g}"
+        return f"{number:.{self.decimals or 1}f}"
+
+
+UNITS = {
+    "": Unit(1.0, None, ""),
+    "fraction": Unit(100.0, 1, " (%)"),
+    "score": Unit(1.0, 3, ""),
+    "n-grams": Unit(1.0, 1, " (n-grams)"),
+}
+
+
+def unit_of(name: str) -> Unit:
+    """Return how a unit is shown; one that is not in `UNITS` is in the column's name."""
+    return UNITS.get(name) or Unit(1.0, None, f" ({name})")
+
+
+def heading(metric: Metric) -> str:
+    """Return the name of a metric's column; that of an unknown metric has its unit, and ↓ if lower is better."""
+    if metric.name in SHORT:
+        return SHORT[metric.name]
+    return metric.name + unit_of(metric.unit).heading + " ↓" * (not metric.higher_is_better)
+
+
+def table_columns(metrics: Iterable[Metric]) -> dict[str, dict[str, Metric]]:
+    """Return the columns of each table by the end of its title: metrics by name, known metrics first.
+
+    Details are in no table.
+    """
+    given = {metric.name: metric for metric in metrics if not metric.detail}
+    unknown = {name: metric for name, metric in given.items() if name not in SHORT}
+    columns = {ending: {n: given[n] for n in known if n in given} for ending, known in COLUMNS.items()}
+    return {e: of_table for e, known in columns.items() if (of_table := known | ({} if e else unknown))}
+
+
+def few_columns(sets: Iterable[Iterable[Metric]]) -> dict[str, Metric]:
+    """Return the columns of a short table on several evaluation sets: those of `FEW`, then unknown metrics.
+
+    Of a set without any of these, it has the first metric with a value.
+    """
+    given: dict[str, Metric] = {}
+    for metrics in sets:
+        usual = [metric for metric in metrics if not metric.detail]
+        chosen = [metric for metric in usual if metric.name in FEW or metric.name not in SHORT]
+        given |= {m.name: m for m in chosen or [m for m in usual if m.value is not None][:1]}
+    return {name: given[name] for name in FEW if name in given} | given
 
 
 def choose_metrics(
@@ -41,18 +104,16 @@ def choose_metrics(
     """Return the metrics with these names, or the names of their columns, in upper or lower case.
 
     Raises:
-        UserError: for a name of no column that the results have.
+        UserError: for a name that the results lack.
     """
     parts = [trained.evaluations for result in results for trained in result.downstream.values()]
     parts += [evaluation.evaluations for evaluation in evaluations]
     held = {metric.name for part in parts for metrics in part.values() for metric in metrics}
-    columns = [text for name, short in SHORT.items() if name in held for text in (name, short)]
-    known = {text.casefold(): name for name, short in SHORT.items() for text in (name, short) if name in held}
+    texts = {SHORT[name]: name for name in held if name in SHORT} | {name: name for name in held}
+    known = {text.casefold(): name for text, name in texts.items()}
     for name in names:
         if name.casefold() not in known:
-            raise UserError(
-                f"task.columns={name} is no column of these results; {did_you_mean(name, {*columns})}"
-            )
+            raise UserError(f"task.columns={name} is not in these results; {did_you_mean(name, {*texts})}")
     return {known[name.casefold()] for name in names}
 
 
@@ -66,10 +127,11 @@ def only_metrics(result: Result, chosen: Collection[str]) -> Result:
 
 
 def evaluations_of(evaluations: Evaluations, chosen: Collection[str]) -> Evaluations:
-    """Return the chosen metrics by evaluation set, with the fractions of ties that notes on them need."""
+    """Return the chosen metrics, of which none is a detail, and the fractions of ties that notes on them need."""
     tied = {name for name in TIED if any(m.startswith(name.removesuffix("_tied")) for m in chosen)}
     kept = {
-        name: [m for m in metrics if m.name in tied.union(chosen)] for name, metrics in evaluations.items()
+        name: [replace(m, detail=m.name not in chosen) for m in metrics if m.name in tied.union(chosen)]
+        for name, metrics in evaluations.items()
     }
     return {name: metrics for name, metrics in kept.items() if metrics}
 
@@ -89,16 +151,10 @@ def ties_notes(metrics: Iterable[Metric]) -> list[str]:
     ]
 
 
-def metric_cell(name: str, values: Sequence[float], *, bold: bool = False) -> Cell:
-    """Return the mean of a metric's runs in the unit of tables, with half of its t-interval over seeds."""
-    if not values:
-        return Cell(MISSING)
-    factor, digits = UNITS.get(name, (100.0, 1))
-    mean = statistics.fmean(values)
-    text = f"{mean * factor:.{digits}f}"
-    if interval := t_interval(values):
-        text += f" ± {(interval[1] - interval[0]) / 2 * factor:.{digits}f}"
-    return Cell(text, bold)
+def shown(metric: Metric, value: float | None) -> str:
+    """Return a value of a metric as tables show it."""
+    unit = unit_of(metric.unit)
+    return MISSING if value is None else unit.text(unit.factor * value)
 
 
 def thousands(size: int) -> str:

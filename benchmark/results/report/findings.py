@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
+from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.leaderboard import Entry, Measure, by_setting, group, headlines
 from benchmark.results.report.published_figures import ICC, paper_figure
@@ -23,7 +23,6 @@ CLAIM_NOTES = (
     "Agrees: yes or no where the difference here is significant over images and over seeds; (over images) where a"
     " filter has fewer than three seeds, so that nothing is known of others.",
 )
-RANKED = {"CIDEr": "CIDEr", "text_to_image_R@1": "T2I R@1"}  # metrics of rankings, with their names
 FEWEST = 4  # filters that two rankings must share
 RANKING_NOTE = (
     "Kendall's tau-b of two rankings of the same filters by their means: 1 for the same order, -1 for the reverse,"
@@ -109,7 +108,7 @@ def _claim_rows(finding: Finding, compared: Compared) -> list[list[Cell]]:
         agrees = "no" + sure
     named = [name if size == MIDDLE else f"{name} {thousands(size)}" for name, size in finding.sides]
     paper = ", ".join(f"{n} {figure:.1f}" for n, figure in zip(named, finding.paper_figures(), strict=True))
-    ours = ", ".join(estimate_text(comparison.estimates[index]) for index in (better, worse))
+    ours = ", ".join(compared.estimate(index) for index in (better, worse))
     metric = f"{finding.measure.label}, COCO"
     return [plain(finding.claim, metric, paper, ours, agrees, f"Table {finding.source}")]
 
@@ -119,8 +118,7 @@ def rank_agreement_tables(results: Iterable[Result]) -> list[Table]:
     tables = []
     for pool, runs in _named_settings(results):
         entries = [entry for entry in group(runs) if not entry.is_upper_bound]
-        measures = [measure for measure in headlines(entries) if measure.metric in RANKED]
-        rows = [row for measure in measures for row in _agreements(measure, entries)]
+        rows = [row for measure in headlines(entries) for row in _agreements(measure, entries)]
         header = ["rankings", "metric", "filters", "tau"]
         tables.append(Table(f"Agreement of rankings, pool {pool}", header, rows, [RANKING_NOTE]))
     return [table for table in tables if table.rows]
@@ -132,7 +130,7 @@ def _agreements(measure: Measure, entries: Sequence[Entry]) -> Iterator[list[Cel
         if len(shared) >= FEWEST:
             tau = kendall_tau([one[label] for label in shared], [other[label] for label in shared])
             text = MISSING if math.isnan(tau) else f"{tau:.2f}"
-            yield plain(names, RANKED[measure.metric], str(len(shared)), text)
+            yield plain(names, measure.label, str(len(shared)), text)
 
 
 def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float:

@@ -4,8 +4,10 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from benchmark.results.protocol import Protocol, flat_facts
+from benchmark.results.report.columns import heading, unit_of
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 
@@ -23,12 +25,8 @@ FAMILIES = (
     UPPER_BOUND,
 )
 REFERENCE = "random"  # the filter that the others have to beat
-# Downstream model, metric, its name: the metrics that the papers compare filters by, all of them fractions.
-HEADLINES = (
-    ("captioner", "CIDEr", "CIDEr"),
-    ("dual_encoder", "text_to_image_R@1", "text-to-image R@1 (%)"),
-    ("dual_encoder", "zero_shot", "zero-shot (%)"),
-)
+# The metrics that the papers compare filters by, with their names.
+HEADLINES = {"CIDEr": "CIDEr", "text_to_image_R@1": "text-to-image R@1 (%)", "zero_shot": "zero-shot (%)"}
 SETTINGS = ("filter", "selector", "captions")  # which distinguish runs of one filter and one protocol
 Settings = dict[str, str]
 
@@ -51,7 +49,7 @@ class Entry:
 class Leaderboard:
     """The runs of one protocol, which can be compared, as entries.
 
-    The title is the protocol's name, with its fingerprint if several have that name. A line of `notes` says how the
+    The title is the protocol's, with its fingerprint if several have that title. A line of `notes` says how the
     protocol differs from the first leaderboard's; there is none if only in size.
     """
 
@@ -59,6 +57,12 @@ class Leaderboard:
     protocol: Protocol
     entries: list[Entry]
     notes: list[str]
+
+    @property
+    def protocol_note(self) -> str:
+        """The protocol's whole name, its fingerprint, and the number of runs."""
+        runs = sum(len(entry.runs) for entry in self.entries)
+        return f"Protocol: {self.protocol.name} ({self.protocol.fingerprint}), {runs} runs."
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,14 @@ class Measure:
     evaluation: str
     metric: str
     label: str = field(default="", compare=False)
+    unit: str = field(default="fraction", compare=False)
+    higher_is_better: bool = field(default=True, compare=False)
+
+    @classmethod
+    def of(cls, model: str, evaluation: str, metric: Metric, label: str = "") -> Self:
+        """Return the measure of which `metric` is one value."""
+        label = label or heading(metric)
+        return cls(model, evaluation, metric.name, label, metric.unit, metric.higher_is_better)
 
     @property
     def title(self) -> str:
@@ -81,18 +93,29 @@ class Measure:
         return [m for of_run in found for m in of_run if m.name == self.metric and m.value is not None]
 
     def values(self, entry: Entry) -> list[float]:
-        """Return the metric, times 100, of each run of an entry that has it."""
-        return [100 * m.value for m in self.metrics(entry.runs) if m.value is not None]
+        """Return the metric, as tables show it, of each run of an entry that has it."""
+        factor = unit_of(self.unit).factor
+        return [factor * m.value for m in self.metrics(entry.runs) if m.value is not None]
+
+    def signed(self, value: float) -> float:
+        """Return a value, times -1 if lower is better: the higher the better."""
+        return value if self.higher_is_better else -value
+
+    def text(self, value: float) -> str:
+        """Return one of `values`, or their mean, as text."""
+        return unit_of(self.unit).text(value)
 
 
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
     """Return a leaderboard per protocol; protocols that differ only in size are neighbours, smallest first."""
     protocols = [runs for of_setting in by_setting(results) for runs in _by_protocol(of_setting)]
-    names = Counter(runs[0].protocol.name for runs in protocols)
+    names = Counter(runs[0].protocol.title for runs in protocols)
     boards = []
     for runs in protocols:
         protocol, first = runs[0].protocol, protocols[0][0].protocol
-        title = protocol.name if names[protocol.name] == 1 else f"{protocol.name} [{protocol.fingerprint}]"
+        title = protocol.title
+        if names[title] > 1:
+            title += f" [{protocol.fingerprint}]"
         notes = []
         if protocol.setting != first.setting:
             notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
@@ -179,14 +202,26 @@ def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
+def metrics_of(entries: Iterable[Entry], model: str, evaluation: str) -> list[Metric]:
+    """Return the metrics of a model on an evaluation set, of all runs."""
+    return [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
+
+
 def headlines(entries: Sequence[Entry]) -> list[Measure]:
-    """Return the metrics of `HEADLINES` that some entry has, on COCO if possible."""
-    available = []
-    for model, metric, label in HEADLINES:
-        sets = {evaluation for of_model, evaluation in evaluations(entries) if of_model == model}
-        for evaluation in sorted(sets, key=lambda s: (s != "coco", s)):
-            measure = Measure(model, evaluation, metric, label)
-            if any(measure.values(entry) for entry in entries):
-                available.append(measure)
-                break
-    return available
+    """Return each model's metrics of `HEADLINES`, on COCO if possible.
+
+    Of a model that has none of them, return its first metric on each evaluation set.
+    """
+    first: dict[tuple[str, str], Measure] = {}  # by model and evaluation set
+    named: dict[tuple[str, str], Measure] = {}  # by metric and model
+    for model, evaluation in sorted(evaluations(entries), key=lambda pair: (pair[1] != "coco", pair[1])):
+        for metric in metrics_of(entries, model, evaluation):
+            if metric.value is not None and not metric.detail:
+                label = HEADLINES.get(metric.name, "")
+                measure = Measure.of(model, evaluation, metric, label)
+                first.setdefault((model, evaluation), measure)
+                if label:
+                    named.setdefault((metric.name, model), measure)
+    models = {model for _, model in named}
+    others = [first[pair] for pair in evaluations(entries) if pair in first and pair[0] not in models]
+    return sorted(named.values(), key=lambda measure: [*HEADLINES].index(measure.metric)) + others

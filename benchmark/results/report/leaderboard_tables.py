@@ -1,14 +1,13 @@
 """Leaderboards as tables, like Tables 1 and 2 of the ICC paper."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
 from benchmark.results.report.columns import (
     CLASSIFICATION_COLUMNS,
-    COLUMNS,
     RETRIEVAL_COLUMNS,
-    metric_cell,
+    heading,
+    table_columns,
     ties_notes,
 )
 from benchmark.results.report.entry_facts import cost_notes, pairs_read, scoring_costs
@@ -19,14 +18,17 @@ from benchmark.results.report.leaderboard import (
     evaluations,
     headlines,
     leaderboards,
+    metrics_of,
 )
 from benchmark.results.report.published_figures import paper_rows
 from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
+from downstream.metrics.metric import Metric
 
 LEGEND = (
     "A value is bold where its filter is better than every other, over images and over seeds; ± is half of the 95%"
-    " t-interval over three seeds or more. The oracle reads the planted noise labels: it does not compete."
+    " t-interval over three seeds or more. ↓: lower is better. The oracle reads the planted noise labels: it does not"
+    " compete."
 )
 
 
@@ -41,48 +43,42 @@ def _tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
         certainty_table(f"{board.title}: {measure.title}", compare_entries(measure, entries, folders))
         for measure in headlines(entries)
     ]
-    tables += [
-        _metric_table(board, ending, model, evaluation, folders)
-        for model, evaluation in evaluations(entries)
-        for ending in COLUMNS
-    ]
+    for model, evaluation in evaluations(entries):
+        for ending, columns in table_columns(metrics_of(entries, model, evaluation)).items():
+            title = f"{board.title}: {model} on {evaluation}{ending}"
+            tables.append(_metric_table(title, columns, model, evaluation, board, folders))
     tables += [_cost_table(f"{board.title}: cost", entries)]
     tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
     tables = [table for table in tables if table.rows]
-    tables[0].notes[:0] = board.notes
+    tables[0].notes[:0] = [board.protocol_note, *board.notes]
     return tables
 
 
-def _metric_table(board: Leaderboard, ending: str, model: str, evaluation: str, folders: RunFolders) -> Table:
-    """Return the table of one model on one evaluation set; without rows if no entry has one of the columns."""
-    entries, abbreviations = board.entries, COLUMNS[ending]
-    metrics = [(entry, m) for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
-    reasons: dict[str, str] = {}
-    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))  # by entry and metric
-    for entry, metric in metrics:
-        if metric.name in abbreviations and metric.reason is not None:
-            reasons[metric.name] = metric.reason
-        if metric.name in abbreviations and metric.value is not None:
-            values[entry.label][metric.name].append(metric.value)
-    names = {name for by_name in values.values() for name in by_name} | set(reasons)
-    columns = {name: short for name, short in abbreviations.items() if name in names}
-    best = {
-        name: compare_entries(Measure(model, evaluation, name, short), entries, folders).best()
-        for name, short in columns.items()
-    }
-    rows = []
-    for entry in entries:
-        if by_name := values.get(entry.label):
-            cells = [metric_cell(n, by_name.get(n, []), bold=entry is best[n]) for n in columns]
-            rows.append([*plain(entry.label), *cells])
-    notes = [f"{columns[name]} is missing: {reason}" for name, reason in reasons.items()]
+def _metric_table(
+    title: str,
+    columns: Mapping[str, Metric],
+    model: str,
+    evaluation: str,
+    board: Leaderboard,
+    folders: RunFolders,
+) -> Table:
+    """Return the table of one model on one evaluation set; without rows if no entry has a value."""
+    entries, metrics = board.entries, metrics_of(board.entries, model, evaluation)
+    measures = [Measure.of(model, evaluation, metric) for metric in columns.values()]
+    compared = [compare_entries(measure, entries, folders) for measure in measures]
+    rows = [
+        [*plain(entry.label), *(of_metric.cell(entry) for of_metric in compared)]
+        for entry in entries
+        if any(entry in of_metric.entries for of_metric in compared)
+    ]
+    reasons = {m.name: m.reason for m in metrics if m.name in columns and m.reason is not None}
+    notes = [f"{heading(columns[name])} is missing: {reason}" for name, reason in reasons.items()]
     if rows:
         of_papers, sources = paper_rows(entries, model, evaluation, columns)
         rows, notes = rows + of_papers, notes + sources
     if not columns.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
-        notes += ties_notes(metric for _, metric in metrics)
-    title = f"{board.title}: {model} on {evaluation}{ending}"
-    return Table(title, ["filter", *columns.values()], rows, notes)
+        notes += ties_notes(metrics)
+    return Table(title, ["filter", *(measure.label for measure in measures)], rows, notes)
 
 
 def _cost_table(title: str, entries: Sequence[Entry]) -> Table:

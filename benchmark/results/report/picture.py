@@ -51,16 +51,16 @@ def draw_picture(title: str, compared: Sequence[Compared]) -> str:
 
 
 def ranked_bars(compared: Compared) -> list[Bar]:
-    """Return a bar per filter, the highest mean first, with the intervals of `Estimate.interval`."""
+    """Return a bar per filter, the best mean first, with the intervals of `Estimate.interval`."""
     bars = []
-    for index, (entry, estimate) in enumerate(
-        zip(compared.entries, compared.comparison.estimates, strict=True)
-    ):
+    for index in compared.ranking:
+        entry, estimate = compared.entries[index], compared.comparison.estimates[index]
         spread = (estimate.interval[1] - estimate.interval[0]) / 2 if estimate.interval else None
-        number = f"{estimate.mean:.1f}" if spread is None else f"{estimate.mean:.1f} ± {spread:.1f}"
+        number = compared.measure.text(estimate.mean)
+        number += "" if spread is None else f" ± {compared.measure.text(spread)}"
         colour = _colour(compared, index)
         bars.append(Bar(entry.label, estimate.mean, number, colour, spread, entry.is_upper_bound))
-    return sorted(bars, key=lambda bar: -bar.value)
+    return bars
 
 
 def _colour(compared: Compared, index: int) -> str:

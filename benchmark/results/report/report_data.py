@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmark.core.records import LeftOut
-from benchmark.results.report.leaderboard import Entry, Leaderboard
+from benchmark.results.report.leaderboard import Leaderboard
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 
 HEADER = (
     "run_id", "protocol", "fingerprint", "published", "filter", "label", "family", "size", "k", "pool", "seed",
-    "model", "evaluation", "metric", "value", "low", "high", "count", "version", "reason",
+    "model", "evaluation", "metric", "value", "low", "high", "unit", "higher_is_better", "count", "version", "reason",
 )  # fmt: skip
 FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of one
 Cell = str | float | None
@@ -66,23 +66,30 @@ def leaderboards_csv(boards: Iterable[Leaderboard]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
-    for board in boards:
-        for entry in board.entries:
-            writer.writerows(_rows(board, entry))
+    writer.writerows([_literal(cell) for cell in row] for row in result_rows(boards))
     return text.getvalue()
 
 
-def _rows(board: Leaderboard, entry: Entry) -> Iterator[list[Cell]]:
-    for run in entry.runs:
+def result_rows(boards: Iterable[Leaderboard]) -> Iterator[tuple[Cell, ...]]:
+    """Yield the cells below `HEADER` of each run, model, evaluation set and metric."""
+    for board, entry, run in ((b, e, r) for b in boards for e in b.entries for r in e.runs):
         protocol = (run.protocol.name, board.protocol.fingerprint, run.protocol.published)
         facts = (run.filter, entry.label, run.family, run.size, run.k, run.pool, run.seed)
         for model, trained in run.downstream.items():
             for evaluation, metrics in trained.evaluations.items():
                 for m in metrics:
                     bounds = m.interval or (None, None)
-                    measured = (m.name, m.value, *bounds, m.count, m.version, m.reason)
-                    cells = (run.run_id, *protocol, *facts, model, evaluation, *measured)
-                    yield [_literal(cell) for cell in cells]
+                    measured = (
+                        m.name,
+                        m.value,
+                        *bounds,
+                        m.unit,
+                        m.higher_is_better,
+                        m.count,
+                        m.version,
+                        m.reason,
+                    )
+                    yield (run.run_id, *protocol, *facts, model, evaluation, *measured)
 
 
 def _literal(cell: Cell) -> Cell:

@@ -47,23 +47,25 @@ class Comparison:
 
     Args:
         estimates: one per filter.
-        over_images: 1 if the filter of the row is above the filter of the column by a paired test over images, -1 if
-            it is below, 0 if the test does not tell, (n, n). All pairs are tested, with Holm's correction.
+        over_images: 1 if the filter of the row is better than the filter of the column by a paired test over images,
+            -1 if it is worse, 0 if the test does not tell, (n, n). All pairs are tested, with Holm's correction.
         over_seeds: the same by the 95% interval of Welch's t-test over seeds, (n, n).
         seeds_known: whether both have enough seeds for it, (n, n).
+        higher_is_better: whether a higher value of the metric is better.
     """
 
     estimates: list[Estimate]
     over_images: Signs
     over_seeds: Signs
     seeds_known: npt.NDArray[np.bool_]
+    higher_is_better: bool = True
 
     def better(self, one: int, other: int) -> bool:
-        """Whether filter `one` is above `other` over images and over seeds."""
+        """Whether filter `one` is better than `other` over images and over seeds."""
         return bool(self.over_images[one, other] == 1 and self.over_seeds[one, other] == 1)
 
     def above(self, one: int, other: int) -> bool:
-        """Whether filter `one` is above `other` over images, and over seeds if there are enough of them."""
+        """Whether filter `one` is better than `other` over images, and over seeds if there are enough of them."""
         seeds_agree = not self.seeds_known[one, other] or self.over_seeds[one, other] == 1
         return bool(self.over_images[one, other] == 1 and seeds_agree)
 
@@ -76,34 +78,40 @@ class Comparison:
 
     def verdict(self, one: int, other: int) -> str:
         """Say in a word or two whether filter `one` is better than `other`."""
-        few = "" if self.seeds_known[one, other] else ", too few seeds to tell"
+        better, worse = ("above", "below") if self.higher_is_better else ("below", "above")
+        few = "{}, too few seeds to tell"
+        known = bool(self.seeds_known[one, other])
         if self.above(one, other):
-            return "above" + few if few else "better"
+            return "better" if known else few.format(better)
         if self.above(other, one):
-            return "below" + few if few else "worse"
+            return "worse" if known else few.format(worse)
         return "not better"
 
 
-def compare(values: Sequence[Sequence[float]], resampled: Sequence[Doubles | None]) -> Comparison:
+def compare(
+    values: Sequence[Sequence[float]], resampled: Sequence[Doubles | None], higher_is_better: bool = True
+) -> Comparison:
     """Compare n filters.
 
     Args:
         values: the metric of each run of each filter; at least one each.
         resampled: by filter the mean of its runs on resampled images, (b,), the same images for all filters; None
             if it is not known.
+        higher_is_better: whether a higher value of the metric is better.
     """
+    sign = 1 if higher_is_better else -1
     known = [index for index, of in enumerate(values) if len(of) >= MIN_SEEDS]
     seeds_known = np.zeros((len(values), len(values)), bool)
     seeds_known[np.ix_(known, known)] = True
     over_seeds = np.zeros_like(seeds_known, np.int8)
     if len(known) > 1:
-        over_seeds[np.ix_(known, known)] = _signs_over_seeds([values[index] for index in known])
+        over_seeds[np.ix_(known, known)] = sign * _signs_over_seeds([values[index] for index in known])
     estimates = [
         Estimate(float(np.mean(of)), len(of), _percentiles(images), t_interval(of))
         for of, images in zip(values, resampled, strict=True)
     ]
-    signs = _signs_over_images([estimate.mean for estimate in estimates], resampled)
-    return Comparison(estimates, signs, over_seeds, seeds_known)
+    over_images = sign * _signs_over_images([estimate.mean for estimate in estimates], resampled)
+    return Comparison(estimates, over_images, over_seeds, seeds_known, higher_is_better)
 
 
 def t_interval(values: Sequence[float]) -> Interval | None:

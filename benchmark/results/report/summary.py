@@ -1,15 +1,14 @@
 """The leaderboard as one table and one picture, for the first screen of a README."""
 
 import re
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from benchmark.core.errors import UserError
-from benchmark.results.report.certainty import Compared, RunFolders, compare_entries, estimate_text
+from benchmark.results.report.certainty import RunFolders, compare_entries
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.entry_facts import clean_percentage, scoring_costs
-from benchmark.results.report.leaderboard import Entry, Measure, headlines, leaderboards
+from benchmark.results.report.leaderboard import Leaderboard, headlines, leaderboards
 from benchmark.results.report.picture import draw_picture
 from benchmark.results.report.table import MISSING, Cell, Table, table_lines
 from benchmark.results.result import Result
@@ -20,38 +19,37 @@ INTERVALS = (
 )
 
 
-def summary_entries(results: Sequence[Result]) -> list[Entry]:
-    """Return the entries of the setting and size with the most runs, best first. Raises `UserError` without any."""
+def summary_board(results: Sequence[Result]) -> Leaderboard:
+    """Return the leaderboard with the most runs of the setting with the most runs. Raises `UserError` without any."""
     boards = leaderboards(results)
     if not boards:
         raise UserError("task.publish and task.picture need results; results_dir has none")
     of_setting = [board for board in boards if board.protocol.setting == boards[0].protocol.setting]
-    entries = max(of_setting, key=lambda board: _runs(board.entries)).entries
-    compared = headlines(entries)
-    return sorted(entries, key=lambda entry: -_mean(compared[0], entry)) if compared else entries
+    return max(of_setting, key=lambda board: sum(len(entry.runs) for entry in board.entries))
 
 
-def summary_table(entries: Sequence[Entry], folders: RunFolders) -> Table:
-    """Return a row per filter: headline metrics, percentage of clean pairs, cost. A note names the protocol."""
-    compared = [compare_entries(measure, entries, folders) for measure in headlines(entries)]
+def summary_table(board: Leaderboard, folders: RunFolders) -> Table:
+    """Return a row per filter, the best first: headline metrics, percentage of clean pairs, cost."""
+    compared = [compare_entries(measure, board.entries, folders) for measure in headlines(board.entries)]
+    ranked = [compared[0].entries[index] for index in compared[0].ranking] if compared else []
+    entries = ranked + [entry for entry in board.entries if entry not in ranked]
     costs, clean = scoring_costs(entries), [clean_percentage(entry) for entry in entries]
     columns = {
-        f"{of.measure.label}, {of.measure.evaluation}": [_cell(of, entry) for entry in entries]
+        f"{of.measure.label}, {of.measure.evaluation}": [of.cell(e, brackets=True) for e in entries]
         for of in compared
     }
     if any(percentage is not None for percentage in clean):
         columns["clean pairs kept"] = [_number(percentage, "{:.0f}%") for percentage in clean]
     columns[f"scoring, {costs.unit}"] = [_number(costs.seconds[e.label], "{:,.0f}") for e in entries]
     rows = [[Cell(entry.label), *cells] for entry, *cells in zip(entries, *columns.values(), strict=True)]
-    protocol = entries[0].runs[0].protocol
-    note = f"Protocol: {protocol.name} ({protocol.fingerprint}), {_runs(entries)} runs."
-    return Table("", ["filter", *columns], rows, [note, INTERVALS, *costs.notes])
+    notes = [board.protocol_note, *board.notes, INTERVALS, *costs.notes]
+    return Table(board.title, ["filter", *columns], rows, notes)
 
 
-def summary_picture(entries: Sequence[Entry], folders: RunFolders) -> str:
+def summary_picture(board: Leaderboard, folders: RunFolders) -> str:
     """Return an SVG file: the ranking of each headline metric, side by side."""
-    compared = [compare_entries(measure, entries, folders) for measure in headlines(entries)]
-    run = entries[0].runs[0]
+    compared = [compare_entries(measure, board.entries, folders) for measure in headlines(board.entries)]
+    run = board.entries[0].runs[0]
     title = (
         f"Size {thousands(run.size)} of pool {run.pool}, mean and 95% interval. Blue: better than random (dashed"
         " line); light blue: too few seeds to tell; orange: not better. Dashed bar: reads the planted grades."
@@ -81,21 +79,5 @@ def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
     return text
 
 
-def _runs(entries: Sequence[Entry]) -> int:
-    return sum(len(entry.runs) for entry in entries)
-
-
-def _mean(measure: Measure, entry: Entry) -> float:
-    values = measure.values(entry)
-    return statistics.fmean(values) if values else float("-inf")
-
-
 def _number(value: float | None, form: str) -> Cell:
     return Cell(MISSING if value is None else form.format(value))
-
-
-def _cell(compared: Compared, entry: Entry) -> Cell:
-    if entry not in compared.entries:
-        return Cell(MISSING)
-    estimate = compared.comparison.estimates[compared.entries.index(entry)]
-    return Cell(estimate_text(estimate), bold=entry is compared.best())

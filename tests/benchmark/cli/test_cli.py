@@ -30,9 +30,12 @@ def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
         (["task=reprt"], "did you mean 'report'?"),
         (["nosuch=1"], "there is no setting 'nosuch'"),
         (["metric=CIDEr"], "there is no setting 'metric'"),
-        (["task=select", "pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
         (
-            ["task=select", "pool=img2dataset", 'pool.url="~nobody-here/pool"'],
+            ["task=select", "filter=random", "pool=img2dataset", "pool.url=/nowhere"],
+            "pool.url=/nowhere must be a folder with",
+        ),
+        (
+            ["task=select", "filter=random", "pool=img2dataset", 'pool.url="~nobody-here/pool"'],
             "pool.url=~nobody-here/pool must be a folder with",
         ),
         (["task=report", "results_dir=/nowhere"], "results_dir=/nowhere holds no results; run"),

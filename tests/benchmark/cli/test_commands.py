@@ -41,6 +41,8 @@ MEANT = [
     ("size=[100k, 200k]", "size=100k,200k"),
     ("size=mine", "size=mine"),
     ("size.samples=50k", "size.samples=50000"),
+    ("budget=2m", "budget=2000000"),
+    ("budget=[20k, 0.5m]", "budget=20000,500000"),
     ("filter=[random,clip]", "filter=random,clip"),
     ("filter=[icc]", "filter=icc"),
     ("filter=random, clip", "filter=random,clip"),
@@ -90,6 +92,10 @@ NOT_MEANT = [
     ("size=0", "size=0 must be the number of pairs to keep"),
     ("size=1.5", "size=1.5 must be the number of pairs to keep"),
     ("size=200,000", "size=000 must be the number of pairs to keep"),
+    (
+        "budget=-1",
+        "budget=-1 must be the number of samples that each model sees, such as 200k, 1.5m or 50000",
+    ),
     ("seed=0:2", "seed=0:2 must be an integer; to sweep over seeds write seed=0,1,2"),
     ("seed=0-2", "write seed=0,1,2"),
     ("filter=5", "filter=5 is unknown; known: aesthetics"),
@@ -126,6 +132,7 @@ NOT_COMPOSED = [
     ("--config-name foo", "there is no config 'foo'; leave --config-name out"),
     ("--cfg job filter=random,clip", "--cfg shows the settings of one run; give filter one value"),
     ("'captions.files=[a'", "captions.files=[a cannot be read; put quotes around special characters"),
+    ("filter=random,icc filter.checkpoint=x", "filter=random: there is no setting 'filter.checkpoint'"),
     ("filter=random,clpi", "filter=clpi is unknown; did you mean 'clip'?"),
 ]
 TRAINING = "downstream.captioner.training"
@@ -133,6 +140,7 @@ TRAINING = "downstream.captioner.training"
 WRONG_VALUES = [
     ("seed=-1", "seed=-1 must be an integer from 0 to 2^32 - 1"),
     ("seed=one", "seed=one must be an integer"),
+    ("budget=much", "budget=much must be a number of samples, such as 2m, 500k or 20000"),
     ("device=mps", "device=mps must be auto, cpu, cuda or cuda:N"),
     ("results_dir=2024", "results_dir=2024 must be one folder or file: write 'results_dir=\"2024\"'"),
     ("validate_every=0", "validate_every=0 must be a positive integer, or null for never"),
@@ -168,6 +176,7 @@ WRONG_VALUES = [
 # Wrong beside other settings or on this machine: looked for where all values have the right types.
 WRONG_TOGETHER = [
     ("size.samples=50", "size.samples=50 must be an integer of at least 100"),
+    ("budget=50", "budget=50 must be an integer of at least 100, the scale of the pool"),
     ("device=cuda:99", "device=cuda:99 asked for, but torch sees"),
     ("filter.checkpoint=${nosuch}", "filter.checkpoint refers to a setting that there is not: ${nosuch}"),
     ("filter.mode=???", "filter.mode is not given; add filter.mode=VALUE"),

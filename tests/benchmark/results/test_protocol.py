@@ -45,7 +45,7 @@ def test_seeds_and_loader_settings_are_no_facts() -> None:
         ("downstream=captioner", False), ("filter=clip", False), ("seed=1", False), ("models.clip.model=x", True),
         ("downstream.captioner.training.samples_seen=100", True), ("~evalset.coco", True), ("+metrics.x=y", True),
         ("downstream.captioner.training.validate_every=100", False), ("validate_every=100", False),
-        ("pool.demo.consistency=0", True),
+        ("pool.demo.consistency=0", True), ("budget=20000", True),
     ],
 )  # fmt: skip
 def test_overrides_that_change_the_setting_are_told(override: str, changes: bool) -> None:

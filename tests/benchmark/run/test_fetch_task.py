@@ -19,7 +19,7 @@ from benchmark.run.config import CONF
 from benchmark.run.fetch import _watched
 from benchmark.run.identity import evaluation_identity
 from downstream.metrics import spice
-from tests.command_line import Done, Run, assert_one_line
+from tests.command_line import Done, Run, assert_lines
 from tests.extras import needs_extra
 from tests.pools import jpeg, rows, write_pool
 from tests.servers import Behaviour, http_server, hub_server
@@ -65,7 +65,8 @@ def command(web: tuple[str, Behaviour], tmp_path: Path) -> list[str]:
     url, _ = web
     return [
         "pool=img2dataset", f"pool.url={write_pool(tmp_path / 'pool', [rows(12)])}", "models=demo",
-        "filter=random", "size.samples=5", f"results_dir={tmp_path / 'results'}", "metrics=[cider,spice]",
+        "filter=random", "size.samples=5", "budget=50", f"results_dir={tmp_path / 'results'}",
+        "metrics=[cider,spice]",
         f"evalset.coco.source.annotations={url}/splits.zip", f"evalset.coco.source.images={url}",
         f"evalset.nocaps.source.annotations={url}/nocaps.json",
         f"evalset.flickr30k.source.annotations={url}/splits.zip",
@@ -86,9 +87,9 @@ def test_all_of_a_command_is_fetched_and_the_rest_is_named(
     run: Run, command: list[str], web: tuple[str, Behaviour]
 ) -> None:
     absent = run(*command)
-    assert_one_line(
-        absent, "dataset_coco.json is missing; run the same command with task=fetch, set COCO_ROOT"
-    )
+    files = ("dataset_coco.json", "nocaps_val_4500_captions.json", "dataset_flickr30k.json")
+    how = "is missing; run task=fetch with the same settings, set"
+    assert_lines(absent, *(f"{file} {how}" for file in files))
     done = run("task=fetch", *command)
     assert "4 to get: 1,002 MB and things of unknown size." in done.stdout
     assert names("coco") == {"dataset_coco.json", "val2014/0.jpg", "val2014/1.jpg"}  # of the test split

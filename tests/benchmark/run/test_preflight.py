@@ -1,6 +1,7 @@
 """What is missing or cannot be written is said in one line, before anything is scored."""
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.demo import pool
-from tests.command_line import Done, Run, assert_one_line
+from benchmark.run import job
+from tests.command_line import Done, Run, assert_lines, assert_one_line
 from tests.pools import jpeg, rows, write_metadata, write_pool
 
 MODELS = Path("benchmark/demo/models").resolve()
@@ -33,14 +35,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def chain(folder: Path, *overrides: str) -> list[str]:
     """The command of a whole run on a small pool with the demo's models and without evaluation sets."""
     sets = [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
-    pool = ["pool=img2dataset", f"pool.url={folder / 'pool'}", "models=demo", "size.samples=5"]
+    pool = ["pool=img2dataset", f"pool.url={folder / 'pool'}", "models=demo", "size.samples=5", "budget=50"]
     return [*pool, *sets, f"results_dir={folder / 'results'}", *(o.format(folder=folder) for o in overrides)]
 
 
 def assert_refused(done: Done, *messages: str) -> None:
-    """One line with these messages, and nothing scored."""
-    for message in messages:
-        assert_one_line(done, message)
+    """A line for each message, and nothing scored."""
+    assert_lines(done, *messages)
     assert not cache_folder("scores").exists()
 
 
@@ -68,7 +69,7 @@ def test_a_mistake_is_said_before_scoring(run: Run, folder: Path, overrides: lis
     [
         (["results_dir=/proc/results"], "results_dir=/proc/results cannot be written"),
         (["models.captioner.decoder=/nowhere/gpt2"], "checkpoint /nowhere/gpt2 is not there"),
-        (["models.dual_encoder.text=some/bert"], "download some/bert` where there is a network"),
+        (["models.dual_encoder.text=some/bert"], "checkpoint some/bert: it is not on this machine"),
         (["models.bertscore.num_layers=9"], "models.bertscore.num_layers=9 must be from 1 to"),
         (["size.samples=13"], "size asks for 13 pairs, but pool img2dataset lists 12"),
         (["captions.columns=[llm]"], "has no column 'llm'"),
@@ -122,10 +123,53 @@ def test_a_filter_is_refused_before_scoring(
     assert_refused(run("task=score", *chain(folder, f"filter={name}", *others)), message)
 
 
-def test_all_that_is_missing_is_in_one_line(run: Run, folder: Path) -> None:
+def test_all_that_is_missing_is_in_one_answer(run: Run, folder: Path) -> None:
     missing = ["models.captioner.encoder=/nowhere/swin", "models.dual_encoder.image=/nowhere/vit"]
     done = run(*chain(folder, "filter=icc", "filter.checkpoint=/nowhere/icc", *missing))
-    assert_refused(done, *(f"checkpoint /nowhere/{name} is not there" for name in ("swin", "vit", "icc")))
+    assert_refused(done, *(f"checkpoint /nowhere/{name} is not there" for name in ("icc", "swin", "vit")))
+
+
+@pytest.mark.parametrize(
+    ("pool", "line"),
+    [
+        ("pool=img2dataset", "pool.url is not given; add pool.url=FOLDER"),
+        ("pool=img2dataset pool.url={folder}/nowhere", "nowhere must be a folder with shards/*.tar"),
+        ("pool=img2dataset pool.url={folder}/empty", "empty must be a folder with shards/*.tar"),
+        ("pool=laion400m_8m", "set LAION400M_8M to the folder or URL"),
+    ],
+)
+def test_the_first_answer_names_all_and_the_pool_first(
+    run: Run, folder: Path, pool: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT", "LAION400M_8M"):
+        monkeypatch.delenv(name, raising=False)
+    (folder / "empty").mkdir(exist_ok=True)
+    done = run(*pool.format(folder=folder).split(), "filter=icc", "size=200k")
+    weights = (
+        "checkpoint moranyanuka/icc, checkpoint microsoft/swin-base-patch4-window7-224-in22k, checkpoint gpt2"
+    )
+    assert_lines(done, line, weights, *(done.stderr.splitlines()[-4:-1]))
+    coco, nocaps, flickr30k, ways = done.stderr.splitlines()[-4:]
+    for name, said in (("coco", coco), ("nocaps", nocaps), ("flickr30k", flickr30k)):
+        assert name in said.lower()
+    assert re.search("^ways on: evalset=hub downloads COCO and Flickr30k .*; models=demo is a dry run", ways)
+
+
+def test_jobs_of_a_sweep_share_a_line(run: Run, folder: Path) -> None:
+    done = run(*chain(folder, "models=paper", "metrics=[cider]", "filter=random,icc", "pool.url=/nowhere"))
+    towers = "checkpoint microsoft/swin-base-patch4-window7-224-in22k, checkpoint gpt2"
+    lines = [f"filter=random: {towers}", f"filter=icc: checkpoint moranyanuka/icc, {towers}"]
+    assert_lines(done, "error: pool.url=/nowhere must be", *lines)
+
+
+def test_the_demo_s_images_are_of_its_pool(run: Run, folder: Path) -> None:
+    assert_one_line(run("task=run", *chain(folder)[:5], "evalset=demo"), "evalset=demo needs pool=demo; use")
+
+
+def test_a_dry_run_says_that_it_is_one(run: Run, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    job._log_once.cache_clear()
+    assert run(*chain(folder, "filter=random", "plan=true")).returncode == 0
+    assert any("models=demo: a dry run with toy models" in line for line in caplog.messages)
 
 
 @pytest.mark.parametrize("task", ["reshard", pytest.param("export", marks=pytest.mark.slow)])
@@ -158,6 +202,17 @@ def test_a_size_of_the_papers_pool_is_named_with_that_of_the_demo(run: Run) -> N
     assert_refused(run("filter=random", "size=90m"), asked)
 
 
+@pytest.mark.parametrize("plan", ["plan=false", "plan=true"])
+def test_more_than_100_epochs_must_be_typed(run: Run, plan: str) -> None:
+    refused = "budget=2m would train captioner for 200 epochs of 100 pairs; add budget=100k for 10 epochs"
+    assert_refused(run("filter=random", "size=10k", plan), refused)
+    assert run("filter=random", "size=20k", "plan=true").returncode == 0, "100 epochs"
+    assert run("filter=random", "size=10k", "budget=2m", "plan=true").returncode == 0
+    models = [f"downstream.{name}.training.samples_seen=20000" for name in ("captioner", "dual_encoder")]
+    assert run("filter=random", "size=10k", *models, "plan=true").returncode == 0
+    assert_refused(run("filter=random", "size=10k", *models[:1], plan), "budget=2m would train dual_encoder")
+
+
 def test_doctor_draws_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "500")
     done = run("task=doctor", "filter=icc", "downstream=captioner")
@@ -180,7 +235,7 @@ def test_doctor_says_what_is_missing(run: Run, folder: Path, monkeypatch: pytest
     assert states["filter=complexity_action parser en_core_web_none"] == "no"
     assert states["downstream=both checkpoint gpt2"] == "no"
     assert states["downstream=both checkpoint swin"] == "yes"
-    assert "hf download gpt2" in done.stdout
+    assert "run task=fetch with the same settings" in done.stdout
 
 
 def test_doctor_ends_with_commands_for_a_whole_sweep(

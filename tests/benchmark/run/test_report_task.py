@@ -82,7 +82,7 @@ def test_a_mixed_folder_is_reported_whole(run: Run, tmp_path: Path, caplog: pyte
     titles = [f"demo 200k [{of.fingerprint}]" for of in PROTOCOLS]
     assert sorted(boards) == sorted(titles)
     for title in titles:
-        assert f"{title}: captioner on coco" in " ".join(done.stdout.split())
+        assert done.stdout.count(title) == 1
         assert f"## {title}: captioner on coco\n" in markdown
     assert markdown.count("Not comparable with the first leaderboard") == 2
 
@@ -125,12 +125,24 @@ def test_metric_chooses_columns(run: Run, tmp_path: Path) -> None:
     assert [row["metric"] for row in rows] == ["CIDEr"]
 
 
+def test_all_tables_are_printed_on_request(run: Run, tmp_path: Path) -> None:
+    write_record(tmp_path, run_of("clip"))
+    short, full = (
+        " ".join(run("task=report", f"results_dir={tmp_path}", *more).stdout.split())
+        for more in ((), ("task.full=true",))
+    )
+    assert "CIDEr, coco" in short
+    for title in ("captioner on coco: CIDEr", "captioner on coco filter", "cost"):
+        assert f"demo 200k: {title}" in full
+        assert title not in short
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (
             ["task.columns=METOR"],
-            "task.columns=METOR is no column of these results; did you mean 'METEOR'? known: C, CIDEr,",
+            "task.columns=METOR is not in these results; did you mean 'METEOR'? known: C, CIDEr,",
         ),
         (
             ["metrics=cider"],

@@ -185,7 +185,7 @@ def test_real_photos(shared_data: Path) -> None:
 def test_a_missing_file_is_an_error_that_says_where_to_get_it(
     coco: dict[str, Any], shards: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match=r"none\.json is missing; the headers of conf/evalset say"):
+    with pytest.raises(UserError, match=r"none\.json is missing; task=fetch gets what"):
         karpathy(**coco | {"annotations": str(tmp_path / "none.json")})
     with pytest.raises(UserError, match=r"2 image files are missing .*nowhere/val2014/1.jpg"):
         karpathy(**coco | {"images": str(tmp_path / "nowhere")})

@@ -31,7 +31,7 @@ def corenlp(cache: Path) -> Path:
 
 def test_without_corenlp_the_reason_names_the_task(cache, monkeypatch):
     monkeypatch.setattr(module, "SPICE", cache)
-    with pytest.raises(UnavailableError, match="CoreNLP; run the same command with task=fetch"):
+    with pytest.raises(UnavailableError, match="CoreNLP; run task=fetch with the same settings"):
         spice(CORPUS, find_java())
 
 

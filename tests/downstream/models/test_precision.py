@@ -43,7 +43,14 @@ def test_a_cpu_without_bf16_is_refused_before_scoring(
 ) -> None:
     monkeypatch.setattr(devices, "_computes_bf16", lambda device: False)
     pool = write_pool(tmp_path / "pool", [rows(5)])
-    settings = ["pool=img2dataset", f"pool.url={pool}", "size.samples=3", "models=demo", "filter=random"]
+    settings = [
+        "pool=img2dataset",
+        f"pool.url={pool}",
+        "size.samples=3",
+        "budget=30",
+        "models=demo",
+        "filter=random",
+    ]
     done = run("task=train", *settings, "device=cpu", "precision=bf16")
     assert_one_line(done, "precision=bf16 needs a GPU that computes bf16, or a CPU with")
     assert "score:" not in done.stderr

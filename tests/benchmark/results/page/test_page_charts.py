@@ -12,6 +12,7 @@ from benchmark.results.page.selection_charts import kept_chart, overlap_chart, s
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
 from benchmark.results.selection_summary import Histogram
+from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.benchmark.results.report.made_run_folders import full_result, summary
 
 NAMES = {"random": 0.1, "clip": 0.3, "icc": 0.5, "oracle": 0.6}
@@ -59,6 +60,17 @@ def test_the_front_joins_what_no_cheaper_filter_beats() -> None:
     sides = {point["name"]: point["textposition"] for point in points}
     assert sides == dict.fromkeys(costs, "top right") | {"slow": "top left"}  # clear of the right edge
     assert "icc: 100 s, 20.0 (17.0 to 23.0)" in {point["hovertext"][0] for point in points}
+
+
+def test_the_front_goes_down_where_lower_is_better() -> None:
+    runs = []
+    for name, seconds, error in (("random", 1, 3.0), ("worse", 10, 4.0), ("icc", 100, 1.0)):
+        errors = metric("errors", error, unit="words", higher_is_better=False)
+        models = {"own": trained(coco=[errors])}
+        runs.append(result(name, downstream=models, scoring=Scoring(seconds, 0.0)))
+    rows = entries(*runs)
+    front, *_ = drawn(cost_chart("k", rows, chart_measures(rows), line_styles(rows)))[0]["data"]
+    assert (front["x"], front["y"]) == ([1, 100], [3, 1])
 
 
 def test_without_times_there_is_no_chart_of_costs() -> None:

@@ -20,10 +20,19 @@ TRAINING = TrainReport(
 )
 
 
-def metric(
-    name: str, value: float | None, reason: str | None = None, curve: tuple[float, ...] = ()
-) -> Metric:
-    return Metric(name, value, reason, 10, "v", curve)
+UNITS = {
+    "BERTScore": "score",
+    "Polos": "score",
+    "PAC-S": "score",
+    "Unique-1": "n-grams",
+    "Unique-2": "n-grams",
+}
+
+
+def metric(name: str, value: float | None, reason: str | None = None, **more: Any) -> Metric:
+    """A metric in the unit of its name, a fraction by default."""
+    given = {"unit": UNITS.get(name, "fraction"), "detail": name.endswith("_tied"), **more}
+    return Metric(name, value, reason, 10, "v", **given)
 
 
 def trained(**evaluations: Sequence[Metric]) -> DownstreamResult:

@@ -35,13 +35,14 @@ def jpeg(seed: int) -> bytes:
 
 def measured(name: str, value: float, half: float = 0.03, **more: Any) -> Metric:
     """A metric with an interval of so much on both sides."""
-    return Metric(name, value, None, 100, "v", interval=(value - half, value + half), **more)
+    interval = (value - half, value + half)
+    return Metric(name, value, None, 100, "v", interval=interval, **{"unit": "fraction", **more})
 
 
 def full_result(name: str, quality: float, *, size: int = 200_000, seed: int = 0, **changes: Any) -> Result:
     """A run with both models, whose metrics are multiples of `quality`."""
     captions = [measured(metric, quality * times) for metric, times in (("CIDEr", 1), ("BLEU-4", 0.5))]
-    captions.append(Metric("Unique-1", 3.0, None, 100, "v", curve=(3 + quality, 4.0, 2.0)))
+    captions.append(Metric("Unique-1", 3.0, None, 100, "v", curve=(3 + quality, 4.0, 2.0), unit="n-grams"))
     models = {
         "captioner": trained(coco=captions),
         "dual_encoder": trained(coco=[measured("text_to_image_R@1", quality / 2)]),

@@ -1,6 +1,7 @@
 """Tables that say how sure a comparison is, from results and the scores of single images beside them."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ from benchmark.results.report.certainty import (
     resampled_values,
 )
 from benchmark.results.report.findings import findings_tables
-from benchmark.results.report.leaderboard import Measure, group
+from benchmark.results.report.leaderboard import Measure, group, headlines, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.picture import BLUE, GREY, ORANGE, SKY, ranked_bars
+from benchmark.results.report.summary import summary_table
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
-from tests.benchmark.results.report.made_results import captioned, texts
+from tests.benchmark.results.report.made_results import metric, result, texts, trained
 
 CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
 IMAGES = 200
@@ -28,8 +30,8 @@ IMAGES = 200
 class Folder:
     """Runs whose per-image scores have a mean and some noise, left in a folder as runs leave them."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, metric: str = "CIDEr", **more: Any) -> None:
+        self.path, self.metric, self.more = path, metric, more
         self.results: list[Result] = []
         self.difficulty = np.random.default_rng(0).normal(0, 0.1, IMAGES)
 
@@ -37,9 +39,10 @@ class Folder:
         for seed, mean in enumerate(means):
             noise = np.random.default_rng([len(self.results), seed]).normal(0, 0.02, IMAGES)
             values = mean + self.difficulty + noise - (self.difficulty + noise).mean()
-            run = captioned(name, mean, seed=seed)
+            models = {"captioner": trained(coco=[metric(self.metric, mean, **self.more)])}
+            run = result(name, downstream=models, seed=seed)
             kept = ImageScores()
-            kept.add("coco", "CIDEr", range(IMAGES), values.tolist())
+            kept.add("coco", self.metric, range(IMAGES), values.tolist())
             kept.write(self.path / run.run_id / "captioner")
             self.results.append(run)
 
@@ -134,3 +137,29 @@ def test_a_corpus_score_needs_all_of_its_counts(tmp_path: Path) -> None:
     assert one is not None
     assert one == pytest.approx(7 / 8)
     assert resampled_values("METEOR", "coco", [scores]) == [None]
+
+
+def test_the_lowest_is_first_where_lower_is_better(tmp_path: Path) -> None:
+    made = Folder(tmp_path, "errors", unit="words", higher_is_better=False)
+    made.add("random", [3.0, 3.01, 3.02])
+    made.add("icc", [1.0, 1.01, 1.02])
+    made.add("clip", [2.0])
+    made.add("tmars", [5.0, 5.01, 5.02])
+    (board,) = leaderboards(made.results)
+    (measure,) = headlines(board.entries)
+    compared = compare_entries(measure, board.entries, made.folders)
+    assert compared.best() is None  # of other seeds of clip nothing is known
+    rows = texts(certainty_table("t", compared))
+    assert [(row[0], row[1], *row[5:]) for row in rows] == [
+        ("icc", "1.0", "1", "better"),
+        ("clip", "2.0", "2*", "below, too few seeds to tell"),
+        ("random", "3.0", "3", "–"),
+        ("tmars", "5.0", "4", "worse"),
+    ]
+    assert [row[0].text for row in summary_table(board, made.folders).rows] == [row[0] for row in rows]
+    assert [(bar.label, bar.colour) for bar in ranked_bars(compared)] == [
+        ("icc", BLUE), ("clip", SKY), ("random", GREY), ("tmars", ORANGE),
+    ]  # fmt: skip
+    sure = leaderboard([run for run in made.results if run.filter != "clip"], made.folders)
+    (table,) = [table for table in sure if table.header == ["filter", "errors (words) ↓"]]
+    assert texts(table)[1] == ["icc", "**1.0 ± 0.0248**"]

@@ -3,7 +3,15 @@
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.results.report.columns import SHORT, choose_metrics, only_metrics
+from benchmark.results.report.columns import (
+    SHORT,
+    choose_metrics,
+    few_columns,
+    heading,
+    only_metrics,
+    shown,
+    table_columns,
+)
 from benchmark.results.result import Evaluation
 from tests.benchmark.results.report.made_results import metric, result, trained
 
@@ -32,8 +40,8 @@ def test_an_unknown_name_lists_what_the_results_hold() -> None:
     with pytest.raises(UserError) as error:
         choose_metrics(["CIDEr", "cidre"], [MADE], [])
     assert str(error.value) == (
-        "task.columns=cidre is no column of these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
-        " text_to_image_R@1, zero-shot, zero_shot"
+        "task.columns=cidre is not in these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
+        " text_to_image_R@1, text_to_image_tied, zero-shot, zero_shot"
     )
 
 
@@ -46,3 +54,42 @@ def test_results_keep_the_chosen_metrics_and_their_ties() -> None:
     assert only_metrics(MADE, {"CIDEr"}).downstream["captioner"].evaluations == {
         "coco": [metric("CIDEr", 0.5)]
     }
+
+
+def test_known_metrics_come_first_and_details_only_by_name() -> None:
+    detail = metric("BLEU-1", 0.5, detail=True)
+    given = [
+        metric("Words", 3.0),
+        detail,
+        metric("Unique-1", 2.0),
+        metric("SPICE", 0.1),
+        metric("CIDEr", 0.2),
+    ]
+    columns = table_columns(given)
+    assert list(columns[""]) == ["CIDEr", "SPICE", "Words"]
+    assert list(columns[", best reference and diversity"]) == ["Unique-1"]
+    chosen = only_metrics(result("clip", downstream={"captioner": trained(coco=given)}), {"BLEU-1"})
+    assert table_columns(chosen.metrics("captioner", "coco")) == {"": {"BLEU-1": metric("BLEU-1", 0.5)}}
+
+
+def test_short_tables_have_headlines_and_unknown_metrics() -> None:
+    sets = [
+        [metric("Words", 3.0), metric("SPICE", 0.1), metric("CIDEr", 0.2)],
+        [metric("linear_probe", None, "locked"), metric("zero_shot_acc@5", 0.5)],
+        [metric("zero_shot_tied", 0.1)],
+    ]
+    assert list(few_columns(sets)) == ["CIDEr", "Words", "zero_shot_acc@5"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "higher", "value", "header", "text"),
+    [
+        ("fraction", True, 0.1234, "Mine (%)", "12.3"),
+        ("score", False, 0.1234, "Mine ↓", "0.123"),
+        ("words", True, 12.34, "Mine (words)", "12.3"),
+        ("", True, 0.01234, "Mine", "0.0123"),
+    ],
+)
+def test_units_and_directions_show(unit: str, higher: bool, value: float, header: str, text: str) -> None:
+    made = metric("Mine", value, unit=unit, higher_is_better=higher)
+    assert (heading(made), shown(made, value)) == (header, text)

@@ -98,11 +98,14 @@ def test_settings_are_not_compared_with_each_other() -> None:
     assert table.title == f"Agreement of rankings, pool demo [{budget.setting}]"
 
 
-def test_dual_encoders_are_compared_by_recall() -> None:
+def test_every_headline_metric_has_rankings() -> None:
     metrics = [[metric("text_to_image_R@1", n), metric("zero_shot", -n)] for n in range(4)]
     made = [
         replace(run, downstream={"dual_encoder": trained(coco=metrics[n])})
         for size in (100_000, 200_000)
         for n, run in enumerate(runs(1, 2, 3, 4, size=size))
     ]
-    assert rows(made) == [["coco: 100k and 200k", "T2I R@1", "4", "1.00"]]
+    assert rows(made) == [
+        ["coco: 100k and 200k", "text-to-image R@1 (%)", "4", "1.00"],
+        ["coco: 100k and 200k", "zero-shot (%)", "4", "1.00"],
+    ]

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from tests.benchmark.results.report.made_results import (
@@ -42,10 +43,20 @@ def test_a_table_holds_runs_of_one_protocol_alone() -> None:
     every = leaderboard([longer, *usual], RunFolders({}))
     noted = [table for table in every if any("Not comparable" in note for note in table.notes)]
     assert [table.title for table in noted] == [f"demo 200k [{second}]: captioner on coco: CIDEr"]
-    assert noted[0].notes[0] == (
+    assert noted[0].notes[0] == f"Protocol: demo 200k ({second}), 1 runs."
+    assert noted[0].notes[1] == (
         "Not comparable with the first leaderboard: captioner.training.samples_seen 2000 instead of none; size 2,000"
         " pairs instead of 1,000 pairs."
     )
+
+
+def test_overrides_are_in_a_note_and_not_in_titles() -> None:
+    override = "metrics.bertscore.num_layers=3"
+    other = replace(protocol(layers="3"), name=f"demo 200k, {override}", overridden=(override,))
+    runs = [run("clip"), run("random"), replace(run("clip"), protocol=other)]
+    boards = leaderboards(runs)
+    assert [board.title for board in boards] == ["demo 200k", f"demo 200k [{other.fingerprint}]"]
+    assert boards[1].protocol_note == f"Protocol: demo 200k, {override} ({other.fingerprint}), 1 runs."
 
 
 def test_means_in_percent_without_emphasis() -> None:

@@ -35,8 +35,8 @@ def test_a_row_per_run_evaluation_and_metric() -> None:
         ("run_id", "demo-clip-200000-3"), ("protocol", "demo 200k"), ("fingerprint", protocol().fingerprint),
         ("published", ""), ("filter", "clip"), ("label", "clip"), ("family", "clip"), ("size", "200000"),
         ("k", "2000"), ("pool", "demo"), ("seed", "3"), ("model", "captioner"), ("evaluation", "coco"),
-        ("metric", "CIDEr"), ("value", "0.5"), ("low", "0.4"), ("high", "0.6"), ("count", "10"), ("version", "v"),
-        ("reason", ""),
+        ("metric", "CIDEr"), ("value", "0.5"), ("low", "0.4"), ("high", "0.6"), ("unit", "fraction"),
+        ("higher_is_better", "True"), ("count", "10"), ("version", "v"), ("reason", ""),
     ]  # fmt: skip
     assert [rows[3][n] for n in ("value", "low", "high", "reason")] == ["", "", "", "no models, no Java"]
 

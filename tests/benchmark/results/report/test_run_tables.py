@@ -38,9 +38,30 @@ def test_a_run_alone_has_one_row_per_set() -> None:
     assert [row[0] for row in texts(run_table(random, [random]))] == ["random"] * 4
 
 
+def test_the_reference_is_used_where_the_folder_lacks_a_filter() -> None:
+    committed = [
+        run("random", 0.1),
+        run("oracle", 0.7),
+        replace(run("oracle", 0.9), protocol=protocol("web")),
+    ]
+    table = run_table(run("icc", 0.5), [run("clip", 0.2)], committed)
+    assert [row[0] for row in texts(table)][:2] == ["icc", "random (reference)"]
+    assert table.notes[:2] == [
+        "CIDEr 50.0 on coco: random (reference) 10.0, oracle (reference) 70.0.",
+        "text-to-image R@1 (%) 10.0 on coco: random (reference) 10.0, oracle (reference) 10.0.",
+    ]
+    own = run_table(run("icc", 0.5), [run("random", 0.2)], committed)
+    assert own.notes[0] == "CIDEr 50.0 on coco: random 20.0, oracle (reference) 70.0."
+    assert (
+        run_table(run("random", 0.5), [], committed).notes[0]
+        == "CIDEr 50.0 on coco: oracle (reference) 70.0."
+    )
+
+
 def test_what_is_missing_is_said_once() -> None:
     notes = run_table(run("icc", 0.5), []).notes
     assert notes == ["SPICE, Polos missing: no models", "linear_probe missing: locked"]
+    assert run_table(run("icc", 0.5), [], logged=frozenset({REASON})).notes == notes[1:]
 
 
 def test_a_single_run_shows_its_interval() -> None:

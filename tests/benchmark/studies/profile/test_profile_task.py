@@ -34,7 +34,7 @@ def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], messa
 def test_a_pool_without_images_is_refused(run: Run, tmp_path: Path) -> None:
     write_metadata(tmp_path / "a.parquet", rows(20))
     done = run("task=profile", "pool=img2dataset", f"pool.url={tmp_path}")
-    assert_one_line(done, "holds metadata only, no tars, and images are needed")
+    assert_one_line(done, "has no tars; add profile.images=false to profile its captions")
 
 
 def written(words: list[str], caption: str, number: int) -> Row:

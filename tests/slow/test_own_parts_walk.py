@@ -1,4 +1,4 @@
-"""A new user's walk: a filter in a file of his own, its scores, its subset, a run, the report."""
+"""A new user's walk: parts in files of his own, scores, a subset, a run, the report."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from benchmark.core.uids import read_subset
 from tests.command_line import Run
 from tests.demos import SMALL_RUN
-from tests.own_filters import write_own_filters
+from tests.own_parts import assert_all_kinds, own_run, write_own_parts
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ def test_from_a_file_to_the_leaderboard(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    file = write_own_filters(tmp_path)
+    file = write_own_parts(tmp_path)
     pool = [*small_demo, "size.samples=20000", "engine.workers=1"]
     own = "filter=my_filters:NearLength"
 
@@ -45,6 +45,9 @@ def test_from_a_file_to_the_leaderboard(
 
     report = Path(printed("task=report", "results_dir=results")[-1]).read_text()
     assert re.search(r"^\| NearLength \|", report, re.MULTILINE)
+
+    path = printed(*small_demo, "size.samples=20000", *own_run(tmp_path))[-1]
+    assert_all_kinds(json.loads(Path(path).read_text()))
 
     file.write_text(file.read_text().replace("return -np", "return np"))
     again = [sys.executable, "-m", "benchmark", "task=select", *pool, own]

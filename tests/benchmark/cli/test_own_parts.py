@@ -1,0 +1,308 @@
+"""Parts from outside the repository: a user's file, and an installed package."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmark.cli.own_parts import name_own_parts
+from benchmark.core import source_code
+from benchmark.core.errors import UserError
+from benchmark.core.source_code import code_hash
+from benchmark.core.uids import encode_uids, read_subset
+from benchmark.run.train import training_fingerprint
+from downstream.training.trainer import TrainConfig
+from tests.command_line import Done, Run, assert_one_line
+from tests.own_parts import install_own_parts, write_own_parts
+from tests.pools import Row, rows, write_metadata
+
+WORDS = [2, 9, 4, 7, 8, 1]
+LONG = [1, 4]  # the rows whose captions come nearest to nine words
+SELECT = ["task=select", "pool=img2dataset", "size.samples=2", "filter.words=9"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder of a user: a part of each kind in a file, a pool."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # where the command appends the folder
+    write_own_parts(tmp_path)
+    (tmp_path / "my_pool").mkdir()
+    write_metadata(tmp_path / "my_pool" / "a.parquet", captioned())
+    return tmp_path
+
+
+def captioned() -> list[Row]:
+    return [
+        Row(row.key, row.url, " ".join(["word"] * count), b"")
+        for row, count in zip(rows(len(WORDS)), WORDS, strict=True)
+    ]
+
+
+def chosen(done: Done) -> list[tuple[int, int]]:
+    assert done.returncode == 0, done.stderr
+    return sorted(read_subset(Path(done.stdout.splitlines()[-1])).tolist())
+
+
+def uids(positions: list[int]) -> list[tuple[int, int]]:
+    return sorted(encode_uids([captioned()[i].uid for i in positions]).tolist())
+
+
+def test_a_class_in_the_working_folder_selects(run: Run) -> None:
+    done = run(*SELECT, "pool.url=my_pool", "filter=my_filters:NearLength")
+    assert chosen(done) == uids(LONG)
+    path = Path(done.stdout.splitlines()[-1])
+    assert ":" not in path.name
+    manifest = json.loads(path.with_suffix(".json").read_text())
+    assert manifest["filter"] == "NearLength"
+    assert manifest["config"] == {"_target_": "my_filters.NearLength", "words": 9}
+
+
+def test_it_is_part_of_a_composite(run: Run) -> None:
+    parts = ["filter@filter.filters.first=no_filter", "filter@filter.filters.last=my_filters:NearLength"]
+    composite = ["filter=cascade", "filter.keep.first=100%", *parts, "filter.filters.last.words=1"]
+    assert chosen(run(*SELECT[:3], "pool.url=my_pool", *composite)) == uids([0, 5])
+
+
+def test_an_installed_package_names_its_filter(run: Run, folder: Path) -> None:
+    install_own_parts(folder)
+    sys.path.append(str(folder))
+    done = run(*SELECT, "pool.url=my_pool", "filter=near_length")
+    assert chosen(done) == uids(LONG)
+    assert_one_line(run("filter=near_lenght"), "did you mean 'near_length'?")
+    assert_one_line(run("metrics=[wrods]"), "did you mean 'words'?")
+    assert run("task=count", "pool=img2dataset", "pool.url=my_pool").stdout == f"{len(WORDS)}\n"
+    with pytest.raises(UserError, match="'near_length' is the name of another filter; rename yours"):
+        name_own_parts(["filter=my_filters:Near_Length"])
+    install_own_parts(folder, "another", "elsewhere:NearLength")
+    with pytest.raises(UserError, match="is the name of elsewhere:NearLength and of my_filters:NearLength"):
+        name_own_parts(["filter=near_length"])
+
+
+KINDS = {
+    "selector=my_selectors:Lowest": ("selector", ["_target_: my_selectors.Lowest"]),
+    "metrics=[cider,my_metrics:Words]": ("metrics.words", ["_target_: my_metrics.Words"]),
+    "downstream=[captioner,my_models:CaptionLength]": (
+        "downstream.caption_length",
+        ["_target_: my_models.CaptionLength", "  samples_seen: 20000", "  batch_size: ???", "  lr: ???"],
+    ),
+    "evalset=[demo,my_sets:csv_captions]": (
+        "evalset.csv_captions",
+        ["_target_: my_sets.csv_captions", "name: csv_captions", "path: ???", "captioning: ???"],
+    ),
+    "task=my_tasks:count": ("task", ["_target_: my_tasks.count", "name: count"]),
+}
+
+
+@pytest.mark.parametrize("given", KINDS)
+def test_a_part_of_each_kind_has_its_settings(run: Run, given: str) -> None:
+    place, settings = KINDS[given]
+    done = run(given, "--cfg", "job", "--package", place, "--resolve")
+    assert [line for line in settings if line not in done.stdout.splitlines()] == [], (
+        done.stdout + done.stderr
+    )
+
+
+def test_a_selector_and_a_task_of_a_file_run(run: Run) -> None:
+    pool = ["pool=img2dataset", "pool.url=my_pool"]
+    worst = ["filter=my_filters:NearLength", "filter.words=1", "selector=my_selectors:Lowest"]
+    assert chosen(run("task=select", *pool, "size.samples=2", *worst)) == uids(LONG)
+    assert run("task=my_tasks:count", *pool).stdout == f"{len(WORDS)}\n"
+
+
+def test_settings_without_a_default_are_asked_for(run: Run) -> None:
+    for setting in ("batch_size", "lr"):
+        given = [f"downstream.caption_length.training.{s}=1" for s in ("batch_size", "lr") if s != setting]
+        name = f"downstream.caption_length.training.{setting}"
+        done = run("downstream=my_models:CaptionLength", "filter=random", *given)
+        assert_one_line(done, f"{name} is not given; add {name}=VALUE to the command")
+    done = run("evalset=my_sets:csv_captions", "downstream=captioner", "filter=random")
+    assert_one_line(done, "evalset.csv_captions.path is not given; add evalset.csv_captions.path=VALUE")
+
+
+MUST = "it must be a subclass of filters.base.Filter (docs/own_parts.md)"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            "filter._target_=os.getcwd",
+            f"os.getcwd is a builtin_function_or_method; {MUST}",
+        ),
+        (
+            "+metrics.x._target_=os.getcwd",
+            "metrics.x._target_=os.getcwd is a builtin_function_or_method; it must be",
+        ),
+        ("+metrics.x.y=1", "metrics.x must have a class; add +metrics.x._target_=MODULE.CLASS"),
+        ("task._target_=os.getcwd", "builtin_function_or_method; it must be a function of the job"),
+        ("task=my_metrics:Words", "Words is another class; it must be a function of the job"),
+        (
+            "selector=my_metrics:Words",
+            "Words is another class; it must be a subclass of benchmark.selection.",
+        ),
+        ("metrics=my_tasks:count", "count is a function; it must be a subclass of downstream.metrics.base."),
+        (
+            "downstream=my_models:SquaredError",
+            "another class; it must be a subclass of downstream.models.base.",
+        ),
+        ("downstream=nameless:Tiny", 'Tiny must have a name, such as name = "tiny"'),
+        ("evalset=my_metrics:Words", "another class; it must be a function that returns an evaluation set"),
+        (
+            "evalset=nameless:three",
+            "evalset.three._target_=nameless.three must return a part for evalset, not a int",
+        ),
+        ("metrics=[bleu,wrods]", "metrics=wrods is unknown; known: bertscore"),
+        (
+            "selector=bets",
+            "did you mean 'best'? known: ",
+        ),
+        (
+            "filter=union filter@filter.filters.a=random filter.filters.a._target_=os.getcwd",
+            "filter.filters.a._target_=os.getcwd is a builtin_function_or_method; it must be a subclass of",
+        ),
+    ],
+)
+def test_a_part_of_the_wrong_kind_is_one_line(run: Run, folder: Path, given: str, message: str) -> None:
+    (folder / "nameless.py").write_text(NAMELESS)
+    sys.modules.pop("nameless", None)
+    typed = given.split()
+    assert_one_line(run(*([] if typed[0].startswith("filter") else ["filter=random"]), *typed), message)
+
+
+NAMELESS = """
+from downstream.models.dual_encoder import DualEncoder
+class Tiny(DualEncoder):
+    name = None
+def three(name):
+    return 3
+"""
+BUGS = """
+import numpy as np
+from filters.base import Filter
+
+class Scores(Filter):
+    needs = {"text"}
+    def score(self, batch):
+        return np.zeros(3).reshape(2, 2)
+
+class Light(Scores):
+    light = True
+
+class Made(Scores):
+    def __init__(self):
+        np.zeros(3).reshape(2, 2)
+
+def task(job):
+    np.zeros(3).reshape(2, 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ("filter=bugs:Light", 8),
+        ("filter=bugs:Made", 15),
+        ("task=bugs:task", 18),
+        pytest.param("filter=bugs:Scores", 8, marks=pytest.mark.slow),  # in a worker process
+    ],
+)
+def test_a_bug_ends_with_the_line_of_the_users_file(run: Run, folder: Path, given: str, line: int) -> None:
+    (folder / "bugs.py").write_text(BUGS)
+    sys.modules.pop("bugs", None)
+    done = run("task=select", "pool=img2dataset", "pool.url=my_pool", "size.samples=2", given)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    error = "ValueError: cannot reshape array of size 3 into shape (2,2)"
+    assert done.stderr.splitlines()[-1] == f"error: {folder / 'bugs.py'}, line {line}: {error}"
+
+
+def test_edited_code_trains_again() -> None:
+    def fingerprint(text: str) -> str:
+        source_code._read.cache_clear()
+        code_hash.cache_clear()
+        Path("mine.py").write_text(text)
+        sys.modules.pop("mine", None)
+        importlib.invalidate_caches()
+        model = importlib.import_module("mine").Mine(TrainConfig(8, 8, 1e-3))
+        return training_fingerprint(model, "ab", "cpu")
+
+    text = "from my_models import CaptionLength\n\n\nclass Mine(CaptionLength):\n    depth = 1\n"
+    sys.path.append(str(Path.cwd()))
+    first = fingerprint(text)
+    assert fingerprint(f"{text}    # longer\n") == first
+    assert fingerprint(text.replace("= 1", "= 22")) != first
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("nosuch:NearLength", "there is no module nosuch in"),
+        ("my_filters.deeper:NearLength", "there is no module my_filters.deeper in"),
+        (
+            "my_filters.py:NearLength",
+            "'my_filters.py' is not the name of a module; write filter=MODULE:NAME",
+        ),
+        ("my_filters:Nearlength", "has no 'Nearlength'; did you mean 'NearLength'?"),
+        ("sys:NearLength", "sys (built in) has no 'NearLength'; write filter=MODULE:NAME"),
+        ("my_filters:", "has no ''"),
+        ("my_filters:np", "np is a module; it must be a subclass of filters.base.Filter"),
+        ("my_filters:Filter", "Filter must define score"),
+        ("my_filters:Random", "'random' is the name of another filter; rename yours"),
+        ("broken:Lazy", "broken.py, line 1: ModuleNotFoundError: No module named 'nosuch_library'"),
+        ("unclosed:Mine", "unclosed.py, line 2: SyntaxError: '(' was never closed"),
+        ("divides:Mine", "divides.py, line 3: ZeroDivisionError"),
+        ("demands:Mine", "filter.threshold is not given; add filter.threshold=VALUE"),
+        ("demands:Family", "its argument 'family' needs another name"),
+        ("my_filters:NearLength,same:NearLength", "this command has another filter 'NearLength'"),
+    ],
+)
+def test_a_mistake_is_one_line(run: Run, folder: Path, given: str, message: str) -> None:
+    (folder / "broken.py").write_text("import nosuch_library\n")
+    (folder / "unclosed.py").write_text("class Mine:\n    x = (1\n")
+    (folder / "divides.py").write_text("\n\nx = 1 / 0\n")
+    (folder / "same.py").write_text("from my_filters import NearLength\n")
+    (folder / "demands.py").write_text(DEMANDS)
+    for module in ("broken", "unclosed", "divides", "same", "demands"):
+        sys.modules.pop(module, None)
+    assert_one_line(run(*SELECT[:3], "pool.url=my_pool", f"filter={given}"), message)
+
+
+DEMANDS = """
+from filters.base import Filter
+
+class Mine(Filter):
+    needs = {"text"}
+    def __init__(self, threshold): pass
+    def score(self, batch): pass
+
+class Family(Mine):
+    def __init__(self, family): pass
+"""
+
+
+def test_the_working_folder_is_searched_last(run: Run, folder: Path) -> None:
+    (folder / "random.py").write_text("raise SystemExit('imported')\n")
+    assert_one_line(run("filter=random:Mine"), "random.py) has no 'Mine'")
+    assert sys.path[-1] == str(folder)
+
+
+def test_arguments_of_the_constructor_are_settings(run: Run, folder: Path) -> None:
+    """`seed` is the run's; a default that YAML cannot write stays the constructor's."""
+    arguments = "path=Path('x'), words=('a', 'b'), limit=None, seed=1, *more, **options"
+    (folder / "odd.py").write_text(
+        "from pathlib import Path\nfrom filters.random import Random\n\n"
+        f"class Odd(Random):\n    def __init__(self, {arguments}): super().__init__()\n"
+    )
+    done = run("filter=odd:Odd", "seed=7", "--cfg", "job", "--resolve", "--package", "filter")
+    settings = ["_target_: odd.Odd", "words:", "- a", "- b", "limit: null", "seed: 7"]
+    assert done.stdout.splitlines()[1:] == settings
+
+
+def test_other_arguments_stay_as_they_are() -> None:
+    arguments = ["filter=random,clip", "filter.path=a:B", "pool.url=s3://a:b", "filter@filter.filters.a=icc"]
+    assert name_own_parts(arguments) == arguments
+    with pytest.raises(UserError, match="no module nosuch"):
+        name_own_parts(["filter=choice(random,nosuch:A)"])

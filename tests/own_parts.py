@@ -1,0 +1,73 @@
+"""The parts of docs/own_parts.md, as a user has them: files in his working folder, and an installed package."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmark.run.config import CONF
+from tests.pools import jpeg
+
+PAGE = (CONF.parent / "docs" / "own_parts.md").read_text()
+# The examples of CONTRIBUTING.md, by the modules that the page calls them.
+EXAMPLES = {
+    "my_selectors": "benchmark/selection/lowest.py",
+    "my_metrics": "downstream/metrics/words.py",
+    "my_models": "downstream/models/caption_length.py",
+    "my_sets": "downstream/evaluation/csv_captions.py",
+    "my_tasks": "benchmark/run/count.py",
+}
+MODULES = ["my_filters", *EXAMPLES]
+
+
+def write_own_parts(folder: Path) -> Path:
+    """Write a module of each kind of part, to be imported again; return the path of ``my_filters.py``."""
+    contributing = (CONF.parent / "CONTRIBUTING.md").read_text()
+    for module in MODULES:
+        page, title = (contributing, EXAMPLES[module]) if module in EXAMPLES else (PAGE, f"{module}.py")
+        (code,) = re.findall(rf"^`{title}`\n\n```python\n(.*?)^```$", page, re.M | re.S)
+        (folder / f"{module}.py").write_text(code)
+        sys.modules.pop(module, None)
+    return folder / "my_filters.py"
+
+
+def own_run(folder: Path) -> list[str]:
+    """The settings of a run with a part of each kind but the task; writes the images of the evaluation set."""
+    names = [f"{number}.jpg" for number in range(4)]
+    for number, name in enumerate(names):
+        (folder / name).write_bytes(jpeg(number))
+    (folder / "birds.csv").write_text("image,caption\n" + "".join(f"{name},a bird\n" for name in names))
+    evalset = {"path": folder / "birds.csv", "captioning": "true", "retrieval": "true"}
+    training = {"batch_size": 20, "lr": 1e-2, "samples_seen": 40}
+    return [
+        "filter=my_filters:NearLength", "selector=my_selectors:Lowest", "metrics=[my_metrics:Words]",
+        "downstream=[captioner,my_models:CaptionLength]", "downstream.captioner.training.samples_seen=40",
+        *(f"downstream.caption_length.training.{name}={value}" for name, value in training.items()),
+        "evalset=my_sets:csv_captions", *(f"evalset.csv_captions.{name}={evalset[name]}" for name in evalset),
+        "engine.workers=1", "results_dir=results",
+    ]  # fmt: skip
+
+
+def assert_all_kinds(result: dict[str, Any]) -> None:
+    """A result of `own_run` has what each part made."""
+    assert result["selection"]["selector"] == "Lowest"
+    metrics = {
+        (model, name, metric["name"]): metric["value"]
+        for model, trained in result["downstream"].items()
+        for name, of_set in trained["evaluations"].items()
+        for metric in of_set
+    }
+    assert metrics["captioner", "csv_captions", "Words"] > 0
+    assert metrics["caption_length", "csv_captions", "length_error"] > 0
+
+
+def install_own_parts(folder: Path, package: str = "package", target: str = "my_filters:NearLength") -> None:
+    """Write what an installer writes for a package with the page's entry points, or one that names another class."""
+    (table,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.M | re.S)
+    filters = table.replace('project.entry-points."pairsift.filters"', "pairsift.filters").replace('"', "")
+    others = "[pairsift.metrics]\nwords = my_metrics:Words\n[pairsift.tasks]\ncount = my_tasks:count\n"
+    information = folder / f"{package}.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
+    points = filters.replace("my_filters:NearLength", target) + others
+    (information / "entry_points.txt").write_text(points)
