@@ -1,5 +1,6 @@
 """Real servers on loopback: HTTP with whatever a web server may do wrong, and S3."""
 
+import json
 import logging
 import re
 import threading
@@ -9,14 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from urllib.request import Request, urlopen
 
 import pytest
 
 from benchmark.core import storage
+
+REVISION = "c0ffee" * 6 + "cafe"  # of every repository of the stand-in hub
 
 
 @dataclass
@@ -81,16 +86,20 @@ class _Handler(SimpleHTTPRequestHandler):
             else:
                 self._send(path.read_bytes(), number - behaviour.busy)
 
+    def send_more_headers(self, data: bytes) -> None:
+        """For kinds of servers that say more of a file."""
+
     def _send(self, data: bytes, number: int) -> None:
-        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         start, end = 0, len(data)
         if asked and self.behaviour.ranges:
-            start, end = int(asked[1]), min(int(asked[2]) + 1, len(data))
+            start, end = int(asked[1]), min(int(asked[2] or len(data)) + 1, len(data))
             self.send_response(206)
             self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(data)}")
         else:
             self.send_response(200)
         self.send_header("Content-Length", str(end - start))
+        self.send_more_headers(data)
         self.end_headers()
         half = (start + end) // 2
         stops = number < max(self.behaviour.drops, self.behaviour.stalls)
@@ -103,10 +112,80 @@ class _Handler(SimpleHTTPRequestHandler):
             time.sleep(1)
 
 
+class _Hub(_Handler):
+    """A Hugging Face hub with the repositories ``models/some/name`` and ``datasets/some/name`` of a folder.
+
+    All have one revision. Those whose name begins with ``private`` are there for nobody.
+    """
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        path = unquote(self.path.partition("?")[0]).removeprefix("/api").strip("/")
+        if not path.startswith("datasets/"):
+            path = f"models/{path.removeprefix('models/')}"
+        kind, owner, name, what, *rest = [*path.split("/"), "", ""]
+        folder = Path(self.directory, kind, owner, name)
+        listed = folder.joinpath(*rest[1:]) if what == "tree" else folder
+        if name.startswith("private") or not folder.is_dir():
+            self.refuse(401, "RepoNotFound")
+        elif not listed.is_dir():
+            self.refuse(404, "EntryNotFound")
+        elif what == "resolve":
+            file = folder.joinpath(*rest[1:])
+            if self.command == "GET":
+                self.path = f"/{file.relative_to(self.directory)}"
+                super().do_GET()
+            else:
+                self.send_response(200)
+                self.send_header("Content-Length", str(file.stat().st_size))
+                self.send_more_headers(file.read_bytes())
+                self.end_headers()
+        else:
+            depth = "**/*" if "recursive=true" in self.path.lower() or what != "tree" else "*"
+            entries = {str(e.relative_to(folder)): e for e in sorted(listed.glob(depth))}
+            files = {name: e.read_bytes() for name, e in entries.items() if e.is_file()}
+            tree = [{"type": "directory", "path": n, "oid": "0"} for n in entries if n not in files] + [
+                {"type": "file", "path": n, "size": len(data), "oid": sha256(data).hexdigest()[:40]}
+                for n, data in files.items()
+            ]
+            siblings = [{"rfilename": n, "size": len(data)} for n, data in files.items()]
+            about = {"id": f"{owner}/{name}", "sha": REVISION, "gated": False, "siblings": siblings}
+            body = json.dumps(tree if what == "tree" else about).encode()
+            self.behaviour.gets.append((self.path, 0, len(body)))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def refuse(self, status: int, code: str) -> None:
+        self.send_response(status)
+        self.send_header("X-Error-Code", code)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def send_more_headers(self, data: bytes) -> None:
+        self.send_header("ETag", f'"{sha256(data).hexdigest()}"')
+        self.send_header("X-Repo-Commit", REVISION)
+
+
 @contextmanager
-def http_server(root: Path, behaviour: Behaviour) -> Iterator[str]:
+def hub_server(root: Path, behaviour: Behaviour, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Be the hub of this process, see `_Hub`; what is downloaded of it goes to ``root/hub``."""
+    with http_server(root, behaviour, _Hub) as url:
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        patch.setattr("huggingface_hub.constants.ENDPOINT", url)
+        template = "/{repo_id}/resolve/{revision}/{filename}"
+        patch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", url + template)
+        patch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(root / "hub"))
+        yield
+
+
+@contextmanager
+def http_server(root: Path, behaviour: Behaviour, handles: type[_Handler] = _Handler) -> Iterator[str]:
     """Serve a folder, with listings; yield its URL."""
-    handler = partial(_Handler, behaviour=behaviour, directory=str(root))
+    handler = partial(handles, behaviour=behaviour, directory=str(root))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     storage._gives_ranges.clear()  # an earlier server may have had this port
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

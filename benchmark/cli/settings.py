@@ -129,6 +129,7 @@ TASKS: dict[str, Any] = {
         },
     },
     "export": {"output": Path | None},
+    "fetch": {"pool": str | None},
     "report": {
         "folders": list[str],
         "publish": list[str],

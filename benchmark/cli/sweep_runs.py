@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import TaskFunction
+from hydra.utils import get_method
 from omegaconf import DictConfig
 
 from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
@@ -87,6 +88,10 @@ def run_sweeps(
     checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):
         print_plan((job.name, made) for job, made in zip(jobs, checked, strict=True))
+        return 0
+    if {job.task for job in checked} in ({"doctor"}, {"fetch"}):  # one list for all jobs
+        with disk_errors_as_one_line():
+            get_method(checked[0].cfg.task._target_)(*checked)
         return 0
     sweep = Sweep([job.name for job in jobs])
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)

@@ -18,7 +18,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent.parent
 REFERENCE_RESULTS = CHECKOUT / "results" / "reference"  # not in the wheel
 FLUSHED_AT_ONCE = 16
 # Files of users, or with fingerprints and versions in their names.
-_Kept = Literal["augmented", "corenlp", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]
+_Kept = Literal["augmented", "corenlp", "data", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]
 _Computed = Literal[
     "content", "downloads", "evaluation_images", "evalsets", "features", "fits", "hub", "launches", "locks",
     "matplotlib", "near_images", "parts", "readable", "same_bytes", "scores", "selections", "subsets", "survivors",

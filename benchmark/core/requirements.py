@@ -1,7 +1,7 @@
 """What a command needs on this machine: whether it is there, comes with its first use, or is missing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -28,8 +28,9 @@ class Requirement:
         name: what it is.
         state: whether it is there.
         detail: where it lies, or how to get it.
-        size: bytes that its first use will write, 0 if they are unknown.
+        size: bytes that its first use, or task=fetch, will write, 0 if they are unknown.
         folder: where they will be written.
+        make: fetches or makes it; None if only the user can.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Requirement:
     detail: str
     size: int = 0
     folder: Path | None = None
+    make: Callable[[], object] | None = field(default=None, compare=False)
 
 
 class OnFirstUseError(Exception):
@@ -62,6 +64,14 @@ class OnFirstUseError(Exception):
         self.make = make
 
 
+class NotFetchedError(UserError):
+    """Something is missing, as `message` says, that task=fetch gets by `later`; no other task does."""
+
+    def __init__(self, message: str, later: OnFirstUseError) -> None:
+        super().__init__(message)
+        self.later = later
+
+
 def provide(build: Callable[[], T]) -> T:
     """Return the result of `build`, after fetching or making what it lacks."""
     try:
@@ -75,12 +85,16 @@ def look(name: str, locate: Callable[[], object]) -> Requirement:
     """Return the requirement `name`: present where `locate` says, or missing for the reason of its `UserError`."""
     try:
         return Requirement(name, State.PRESENT, str(locate()))
-    except OnFirstUseError as later:
-        return on_first_use(name, later)
-    except UserError as error:
-        return Requirement(name, State.MISSING, str(error))
+    except (OnFirstUseError, UserError) as error:
+        return lacking(name, error)
 
 
-def on_first_use(name: str, later: OnFirstUseError) -> Requirement:
-    """Return the requirement `name` that comes with its first use."""
-    return Requirement(name, State.FIRST_USE, str(later), later.size, later.folder)
+def lacking(name: str, error: Exception, state: State = State.MISSING) -> Requirement:
+    """Return the requirement `name`, which is not there for the reason of `error`, or of its cause."""
+    later: BaseException | None = error
+    for cause in (error, error.__cause__):
+        later = cause.later if isinstance(cause, NotFetchedError) else later
+    if not isinstance(later, OnFirstUseError):
+        return Requirement(name, state, str(error))
+    state = State.FIRST_USE if later is error else state
+    return Requirement(name, state, str(error), later.size, later.folder, later.make)

@@ -10,14 +10,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar, cast
 from urllib.parse import urlsplit
 
+import huggingface_hub.constants  # its other parts are imported when they are used
+
 from benchmark.core.errors import UserError
-from benchmark.core.extras import require
+from benchmark.core.extras import program, require
 from benchmark.core.paths import user_path
 from benchmark.core.prefetch import prefetch_map
 
@@ -26,14 +29,14 @@ CHUNK = 8 * 2**20  # bytes per request of a whole file
 CONNECT_SECONDS, STALL_SECONDS = 10.0, 30.0  # to a connection; without a byte
 ATTEMPTS = 5
 FIRST_WAIT = 0.5  # seconds before the second attempt; doubled for each further one
-MISSING = "there is no such file, folder or bucket"
-_HTTP, _S3, _GCS = ("http", "https"), ("s3", "s3a"), ("gs", "gcs")
+MISSING, DENIED = "there is no such file, folder or bucket", "access is denied"
+_HTTP, _S3, _GCS, _HUB = ("http", "https"), ("s3", "s3a"), ("gs", "gcs"), "hf"
 _LIBRARIES = frozenset(
-    {"aiohttp", "aiobotocore", "botocore", "s3fs", "gcsfs", "google", "huggingface_hub", "httpx"}
+    {"aiohttp", "aiobotocore", "botocore", "s3fs", "gcsfs", "google", "huggingface_hub", "httpx", "httpx2"}
 )
 _PASSING = frozenset({408, 425, 429})  # HTTP statuses below 500 after which another attempt may succeed
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)
-_VERSIONS = ("ETag", "mtime", "LastModified", "updated", "Last-Modified")
+_VERSIONS = ("ETag", "mtime", "LastModified", "updated", "Last-Modified", "blob_id")
 _gives_ranges: dict[str, bool] = {}  # by server
 T = TypeVar("T")
 
@@ -132,9 +135,10 @@ def find_file(url: str) -> Entry:
 def read_range(url: str, start: int, end: int) -> bytes:
     """Return the bytes from `start` to before `end`."""
     filesystem, path = _file_system(url)
+    options = {"cache_type": "none"} if _protocol(url) == _HUB else {}  # by default it reads 5 MB more
 
     def read() -> bytes:
-        data: bytes = filesystem.cat_file(path, start=start, end=end)
+        data: bytes = filesystem.cat_file(path, start=start, end=end, **options)
         if len(data) != end - start:
             raise ConnectionError(f"got {len(data):,} of {end - start:,} bytes")
         return data
@@ -176,7 +180,10 @@ def download(url: str, path: Path) -> None:
             starts = range(file.tell(), size, CHUNK)
             for data in read_ranges(url, ((start, min(start + CHUNK, size)) for start in starts)):
                 file.write(data)
-        return
+            if file.tell() <= size:
+                return
+        path.unlink()
+        raise StorageError(f"{url} changed while it was fetched; run the same command again")
     filesystem, remote = _file_system(url)
 
     def stream() -> None:
@@ -250,6 +257,9 @@ def _file_system(url: str) -> tuple[Any, str]:
     elif protocol in _GCS:
         require("cloud", "gcsfs")
         logging.getLogger("gcsfs").setLevel(logging.CRITICAL)  # else it prints what it also raises
+    elif protocol == _HUB:
+        hub = _hub(huggingface_hub.constants.ENDPOINT)
+        return hub, hub._strip_protocol(url)
     import fsspec
 
     try:
@@ -257,6 +267,12 @@ def _file_system(url: str) -> tuple[Any, str]:
     except (ValueError, ImportError) as error:
         raise UserError(f"{url} cannot be opened: {error}") from None
     return system, path
+
+
+@cache
+def _hub(endpoint: str) -> Any:
+    """Return the hub's file system, one for all threads: each of its own would list the repository again."""
+    return huggingface_hub.HfFileSystem(endpoint=endpoint, skip_instance_cache=True)
 
 
 def _entry(filesystem: Any, info: dict[str, Any]) -> Entry:
@@ -267,7 +283,7 @@ def _entry(filesystem: Any, info: dict[str, Any]) -> Entry:
 
 def _attempt(url: str, action: Callable[[], T]) -> T:
     """Return ``action()``, tried up to `ATTEMPTS` times. Raises `StorageError`, which names `url`."""
-    attempts = 1 if _protocol(url) in _GCS else ATTEMPTS  # gcsfs tries six times itself
+    attempts = {"gs": 1, "gcs": 1, _HUB: 2}.get(_protocol(url), ATTEMPTS)  # these try six times themselves
     for number in range(1, attempts + 1):
         try:
             return action()
@@ -275,6 +291,8 @@ def _attempt(url: str, action: Callable[[], T]) -> T:
             if not _is_of_storage(error):
                 raise
             reason, is_final = _diagnose(error)
+            if reason.startswith(DENIED) and _protocol(url) == _HUB:
+                reason = f"{DENIED}; run `{program('hf')} auth login`, and ask for access on its page"
             if number == attempts or is_final:
                 times = f" ({number} attempts)" if number > 1 else ""
                 raise StorageError(f"{url}: {reason}{times}") from error
@@ -300,7 +318,7 @@ def _diagnose(error: Exception) -> tuple[str, bool]:
     denied = status in (401, 403) or isinstance(root, PermissionError)
     reasons = {
         MISSING: missing,
-        f"access is denied{f' ({status})' if status else ''}; check the credentials (docs/own_pool.md)": denied,
+        f"{DENIED}{f' ({status})' if status else ''}; check the credentials (docs/own_pool.md)": denied,
         "no credentials were found; set AWS_PROFILE, or see docs/own_pool.md": no_credentials,
         "the host name cannot be resolved": isinstance(root, socket.gaierror),
         "the connection was refused": isinstance(root, ConnectionRefusedError),

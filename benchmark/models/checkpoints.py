@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look, provide
-from benchmark.models.hub import download, hub_errors, hub_sizes, unused_files, without_damaged
+from benchmark.models.hub import to_download, unused_files, used_files, without_damaged
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +49,12 @@ def find_checkpoint(name: str) -> Path:
         )
     found = "it is not on this machine"
     try:
-        path = Path(huggingface_hub.snapshot_download(name, local_files_only=True))
+        try:  # unused files are not downloaded, and not missing
+            listed = [file.path for file in huggingface_hub.get_cached_repo_tree(name)]
+        except huggingface_hub.errors.CachedRepoTreeNotFoundError:
+            listed = []
+        unused = unused_files(listed)
+        path = Path(huggingface_hub.snapshot_download(name, local_files_only=True, ignore_patterns=unused))
         missing = _damaged(path) or _missing_weights(path)
         if not missing and not any(file.is_file() for weights in WEIGHTS for file in path.rglob(weights)):
             missing = "all weights"
@@ -61,15 +65,7 @@ def find_checkpoint(name: str) -> Path:
         raise UserError(f"checkpoint {name!r} must be a folder or a hub name") from None
     except (OSError, ValueError):
         pass
-    sizes = hub_sizes(name, found)
-    unused = unused_files(list(sizes))
-    used = [file for file in sizes if not any(fnmatch.fnmatch(file, pattern) for pattern in unused)]
-
-    def fetch() -> None:
-        with hub_errors(name, found):
-            huggingface_hub.snapshot_download(name, ignore_patterns=unused)
-
-    raise download(name, sum(sizes[file] for file in used), fetch)
+    raise to_download(name, found, used_files)
 
 
 def checkpoint_requirement(name: str) -> Requirement:

@@ -1,8 +1,10 @@
 """The location and identity of the weights of an open_clip model, without loading them or importing torch."""
 
+from functools import partial
 from pathlib import Path
 
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.fetched_files import fetch_files
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import WEIGHTS, revision
 from benchmark.models.hub import on_the_hub
@@ -68,7 +70,8 @@ def _locate_weights(model: str, pretrained: str | None) -> Path:
         return on_the_hub(repository, (file,) if file else HUB_FILES)
     path = Path.home() / ".cache" / "clip" / Path(tag["url"]).name  # where open_clip keeps what it fetches
     if not path.is_file():
-        raise OnFirstUseError(f"from {tag['url']}", folder=path.parent)
+        fetch = partial(fetch_files, {path: tag["url"]})
+        raise OnFirstUseError(f"from {tag['url']}", folder=path.parent, make=fetch)
     return path
 
 

@@ -11,13 +11,25 @@ import huggingface_hub
 
 from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
+from benchmark.core.extras import program
 from benchmark.core.hashes import hash_file
 from benchmark.core.paths import cache_folder, write_cached
-from benchmark.core.requirements import OnFirstUseError
+from benchmark.core.requirements import NotFetchedError, OnFirstUseError
 
 HUB_TIMEOUT = 5.0  # seconds that the hub has to say how large files are
 # Weights for other runtimes, and the additional copies in diffusion models' repositories.
-UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "onnx/*", "*.ckpt", "*-ema.safetensors", "*.fp16.*"]
+UNUSED = ["*.msgpack", "*.h5", "*.onnx", "*.ot", "*.tflite", "onnx/*", "coreml/*", "*.ckpt"]
+UNUSED += ["*-ema.safetensors", "*.fp16.*"]
+# MB of the files that are used, as the hub's pages say: for a machine without a network.
+MEGABYTES = {
+    "bert-base-uncased": 441,
+    "google/vit-base-patch16-224": 346,
+    "gpt2": 551,
+    "microsoft/swin-base-patch4-window7-224-in22k": 439,
+    "princeton-nlp/sup-simcse-roberta-base": 500,
+    "roberta-large": 1_424,
+    "Salesforce/blip2-opt-2.7b": 15_500,
+}
 # The hub's cache names a file by its hash: large files by SHA-256, the others as git does.
 _SHA256, _GIT_SHA1 = 64, 40
 Stat = list[int]  # bytes, nanoseconds
@@ -30,29 +42,43 @@ def on_the_hub(repository: str, files: Sequence[str]) -> Path:
         cached = huggingface_hub.try_to_load_from_cache(repository, file)
         if isinstance(cached, str) and without_damaged([Path(cached)]):
             return Path(cached)
-    sizes = hub_sizes(repository, "it is not on this machine")
-    raise download(repository, next((sizes[file] for file in files if file in sizes), 0))
+    raise to_download(repository, "it is not on this machine", lambda of: [f for f in files if f in of][:1])
 
 
-def hub_sizes(name: str, found: str) -> dict[str, int]:
-    """Return the bytes of each file of a hub repository, by asking the hub; `found` and errors as in `hub_errors`."""
-    with hub_errors(name, found):
+def to_download(name: str, found: str, choose: Callable[[Sequence[str]], list[str]]) -> Exception:
+    """Return the error to raise if the files of a hub repository that `choose` returns have to be downloaded.
+
+    `found` and errors as in `hub_errors`.
+    """
+
+    def sizes() -> dict[str, int]:
         hub = huggingface_hub.HfApi()
         info = hub.model_info(name, files_metadata=True, timeout=HUB_TIMEOUT)
         if info.gated:  # its files are listed for everybody
             hub.auth_check(name)
-        return {file.rfilename: file.size or 0 for file in info.siblings or []}
+        listed = {file.rfilename: file.size or 0 for file in info.siblings or []}
+        return {file: listed[file] for file in choose(list(listed))}
 
+    def fetch() -> None:
+        with hub_errors(name, found, unasked):
+            huggingface_hub.snapshot_download(name, allow_patterns=list(sizes()))
 
-def download(name: str, size: int, fetch: Callable[[], object] = lambda: None) -> OnFirstUseError:
-    """Return the error to raise if `size` bytes of the hub repository `name` have to be downloaded, by `fetch`."""
-    cache = Path(huggingface_hub.constants.HF_HUB_CACHE)
-    return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, cache, fetch)
+    def later(size: int) -> OnFirstUseError:
+        folder = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"models--{name.replace('/', '--')}"
+        return OnFirstUseError(f"{name}: {size / 1e6:,.0f} MB from the hub", size, folder, fetch)
+
+    unasked = later(MEGABYTES.get(name, 0) * 1_000_000)
+    with hub_errors(name, found, unasked):
+        return later(sum(sizes().values()))
+    return unasked
 
 
 @contextmanager
-def hub_errors(name: str, found: str) -> Iterator[None]:
-    """Turn what the hub client raises into a `UserError`; `found` describes the files of `name` on this machine."""
+def hub_errors(name: str, found: str, later: OnFirstUseError) -> Iterator[None]:
+    """Turn what the hub client raises into a `UserError`, without a network a `NotFetchedError` with `later`.
+
+    `found` describes the files of `name` on this machine.
+    """
     import httpx2  # what the hub client raises
 
     try:
@@ -62,15 +88,21 @@ def hub_errors(name: str, found: str) -> Iterator[None]:
         huggingface_hub.errors.OfflineModeIsEnabled,
         httpx2.TransportError,
     ):
-        reason = f"{found}, and the hub is disabled or cannot be reached"
-    except (OSError, ValueError, httpx2.HTTPError) as error:  # absent, gated, refused
+        raise NotFetchedError(
+            f"checkpoint {name}: {found}, and the hub is disabled or cannot be reached; where there is a network run"
+            " task=fetch with the same settings, or give a folder",
+            later,
+        ) from None
+    except huggingface_hub.errors.RepositoryNotFoundError:  # also for a gated repository
+        raise UserError(
+            f"checkpoint {name}: {found}, and the hub has no such repository, or asks for consent; run"
+            f" `{program('hf')} auth login` and ask for access at https://huggingface.co/{name}, or give a folder"
+        ) from None
+    except (OSError, ValueError, httpx2.HTTPError) as error:
         reason = str(error).strip().split("\n")[0][:200]
-    else:
-        return
-    raise UserError(
-        f"checkpoint {name}: {reason}; where there is a network run task=fetch with the same settings, or give"
-        " a folder"
-    )
+        raise UserError(
+            f"checkpoint {name}: {found}, and the hub answers: {reason}; give a folder instead"
+        ) from None
 
 
 def unused_files(files: Sequence[str]) -> list[str]:
@@ -84,6 +116,12 @@ def unused_files(files: Sequence[str]) -> list[str]:
     return UNUSED + [
         str(file) for file in twice if file.name.startswith(("pytorch_model", "diffusion_pytorch"))
     ]
+
+
+def used_files(files: Sequence[str]) -> list[str]:
+    """Return the `files` of a hub repository without `unused_files`."""
+    unused = unused_files(files)
+    return [file for file in files if not any(fnmatch.fnmatch(file, pattern) for pattern in unused)]
 
 
 def without_damaged(files: Iterable[Path]) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoints, entry_points
@@ -18,8 +19,8 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from benchmark.core.cached_files import PROJECT
 from benchmark.core.errors import MistakesError, UserError, did_you_mean
-from benchmark.core.paths import remote_paths
-from benchmark.core.requirements import OnFirstUseError
+from benchmark.core.paths import cache_folder, remote_paths
+from benchmark.core.requirements import NotFetchedError, OnFirstUseError
 from benchmark.core.sanitize import map_texts, redact
 from benchmark.results.protocol import LIMIT
 
@@ -99,8 +100,9 @@ def build_part(setting: str, node: DictConfig) -> Any:
 
 
 def register_resolvers() -> None:
-    """Register ``${at_scale:N}``, ``${demo_model:NAME}`` and ``${demo_evalset:NAME}``."""
+    """Register ``${at_scale:N}``, ``${data:NAME}``, ``${demo_model:NAME}`` and ``${demo_evalset:NAME}``."""
     OmegaConf.register_new_resolver("at_scale", _at_scale, replace=True)
+    OmegaConf.register_new_resolver("data", data_folder, replace=True)
     OmegaConf.register_new_resolver("demo_model", demo_model, replace=True)
     OmegaConf.register_new_resolver("demo_evalset", _demo_evalset, replace=True)
 
@@ -111,6 +113,11 @@ def _at_scale(number: int, *, _root_: DictConfig) -> int:
     if int(number) < scale:
         raise UserError(f"budget={number} must be an integer of at least {scale}, the scale of the pool")
     return int(number) // scale
+
+
+def data_folder(name: str) -> str:
+    """Return the folder of an evaluation set's data: that of the variable ``COCO_ROOT``, or one in the cache."""
+    return os.environ.get(f"{name.upper()}_ROOT") or str(cache_folder("data", name))
 
 
 def demo_model(name: str) -> str:
@@ -159,7 +166,7 @@ def build(node: DictConfig) -> Any:
     try:
         return hydra.utils.instantiate(node, _convert_="all")
     except InstantiationException as error:
-        if isinstance(error.__cause__, OnFirstUseError):
+        if isinstance(error.__cause__, OnFirstUseError | NotFetchedError):
             raise error.__cause__ from None
         raise
 

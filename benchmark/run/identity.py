@@ -68,10 +68,13 @@ def make_run_id(job: Job, captions: str | None) -> str:
 
 
 def evaluation_identity(cfg: DictConfig) -> dict[str, Any]:
-    """Return the settings of the evaluation sets; the limit only if there is one."""
+    """Return the settings of the evaluation sets, but not where they come from; the limit only if there is one."""
     settings: dict[str, Any] = resolved(cfg.evalset)
     if settings.get(LIMIT) is None:
         settings.pop(LIMIT, None)
+    for node in settings.values():
+        if isinstance(node, dict):
+            node.pop("source", None)
     return settings
 
 

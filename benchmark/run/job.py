@@ -20,7 +20,15 @@ from benchmark.core.errors import MistakesError, UserError, disk_errors_as_one_l
 from benchmark.core.launch import is_main_process, lost_processes_as_one_line
 from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
-from benchmark.core.requirements import OnFirstUseError, Requirement, State, look, on_first_use, provide
+from benchmark.core.requirements import (
+    NotFetchedError,
+    OnFirstUseError,
+    Requirement,
+    State,
+    lacking,
+    look,
+    provide,
+)
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.results.protocol import LIMIT
 from benchmark.results.trackers import NoTracker, Tracker
@@ -206,7 +214,8 @@ class Job:
             for part, find in PARTS.items()
             if part in NEEDS.get(task, ())
         }
-        return found | {"disk": list(disk_space(r for of_part in found.values() for r in of_part))}
+        made = [r for of_part in found.values() for r in of_part if r.state is State.FIRST_USE]
+        return found | {"disk": list(disk_space(made))}
 
     def run(self) -> Finished | None:
         """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user.
@@ -306,8 +315,8 @@ def _or_error(name: str, find: Callable[[], Iterable[Requirement]]) -> Found:
     """Yield the requirements, and last the error that ended them."""
     try:
         yield from find()
-    except OnFirstUseError as later:
-        yield on_first_use(name, later)
+    except (OnFirstUseError, NotFetchedError) as error:
+        yield lacking(name, error)
     except USER_ERRORS as error:
         yield Requirement(name, State.MISSING, explain(error))
 
@@ -368,7 +377,7 @@ def _validation(job: Job) -> Found:
 
 
 def _metrics(job: Job) -> Found:
-    if job.task == "run" and not any(hasattr(model, "caption") for model in job.models.values()):
+    if job.task != "evaluate" and not any(hasattr(model, "caption") for model in job.models.values()):
         return  # nothing is captioned
     used_by: dict[Requirement, list[str]] = defaultdict(list)
     for metric in job.metrics:

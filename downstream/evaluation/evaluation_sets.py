@@ -2,21 +2,27 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.fetched_files import fetch_files, fetch_members
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, checked
-from downstream.evaluation.image_files import HOW, digest_images, require_images
+from benchmark.core.requirements import NotFetchedError, OnFirstUseError
+from downstream.evaluation.image_files import HOW, AbsentError, digest_images, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
+
+KARPATHY, COCO = "a Karpathy split file", "a COCO captions file"
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,16 @@ class Item:
                 f"evaluation image {self.image_id} is needed; set images of its evalset to their folder"
             )
         return self.image.load(self.image_id)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Addresses from which task=fetch gets an evaluation set."""
+
+    annotations: str  # the file with references; for a Karpathy split, a zip with it
+    images: str | None = None  # a folder of zips, each with the images of one folder
+    form: str | None = None  # page where images are sent on request, for whoever fetches them by hand
+    size: int = 0  # bytes on the disk, 0 if unknown
 
 
 @checked
@@ -109,14 +125,16 @@ def karpathy(
     retrieval: bool,
     split: str = "test",
     ties: Ties = "against",
+    source: Source | None = None,
 ) -> EvaluationSet:
     """Load one split of a Karpathy file (``dataset_coco.json``, ``dataset_flickr30k.json``).
 
     An image is at ``images/<filepath>/<filename>``; None loads no images, to score captions that are there already.
-    Raises `UserError` for missing files and other formats.
+    Raises `UserError` for missing files and other formats; `NotFetchedError` if `source` has what is missing.
     """
-    with _reading(name, annotations, "a Karpathy split file") as content:
-        items = [
+
+    def parse(content: Any) -> list[Item]:
+        return [
             Item(
                 image_id=entry.get("cocoid", entry["imgid"]),
                 image=_image_file(images, entry.get("filepath", ""), entry["filename"]),
@@ -125,7 +143,19 @@ def karpathy(
             for entry in content["images"]
             if entry["split"] == split
         ]
-    return EvaluationSet(name, items, captioning, retrieval, ties)
+
+    def fetch(source: Source) -> None:
+        file, zips = user_path(annotations), defaultdict[str, dict[Path, str]](dict)
+        fetch_members(source.annotations, {file: file.name})
+        for item in _items(name, annotations, KARPATHY, parse) if source.images else ():
+            if item.image:
+                member = item.image.path.relative_to(user_path(str(images)))
+                zips[f"{source.images}/{member.parts[0]}.zip"][item.image.path] = str(member)
+        for url, members in zips.items():
+            fetch_members(url, members)
+
+    with _fetched_from(source, name, annotations, fetch):
+        return EvaluationSet(name, _items(name, annotations, KARPATHY, parse), captioning, retrieval, ties)
 
 
 def coco_captions(
@@ -135,17 +165,19 @@ def coco_captions(
     captioning: bool,
     retrieval: bool,
     ties: Ties = "against",
+    source: Source | None = None,
 ) -> EvaluationSet:
     """Load a COCO ``captions_*.json``, or that of NoCaps, which also names domains (Agrawal et al. 2019).
 
-    An image is at ``images/<file_name>``; None loads no images, to score captions that are there already. Raises
-    `UserError` for missing files and other formats.
+    An image is at ``images/<file_name>``; None loads no images, to score captions that are there already. With a
+    `source` each is fetched from its ``coco_url`` in the file. Raises as `karpathy`.
     """
-    with _reading(name, annotations, "a COCO captions file") as content:
+
+    def parse(content: Any) -> list[Item]:
         references: defaultdict[int, list[str]] = defaultdict(list)
         for annotation in content["annotations"]:
             references[annotation["image_id"]].append(annotation["caption"])
-        items = [
+        return [
             Item(
                 image_id=entry["id"],
                 image=_image_file(images, entry["file_name"]),
@@ -154,10 +186,48 @@ def coco_captions(
             )
             for entry in content["images"]
         ]
-    return EvaluationSet(name, items, captioning, retrieval, ties)
+
+    def fetch(source: Source) -> None:
+        fetch_files({user_path(annotations): source.annotations})
+        with _reading(name, annotations, COCO) as content:
+            files = {
+                _image_file(images, entry["file_name"]): entry["coco_url"] for entry in content["images"]
+            }
+        fetch_files({file.path: url for file, url in files.items() if file})
+
+    with _fetched_from(source, name, annotations, fetch):
+        return EvaluationSet(name, _items(name, annotations, COCO, parse), captioning, retrieval, ties)
+
+
+def _items(name: str, path: str, kind: str, parse: Callable[[Any], list[Item]]) -> list[Item]:
+    with _reading(name, path, kind) as content:
+        return parse(content)
+
+
+@contextmanager
+def _fetched_from(
+    source: Source | None, name: str, annotations: str, fetch: Callable[[Source], None]
+) -> Iterator[None]:
+    """Let task=fetch get the files that the block finds missing, if `source` has their address."""
+    try:
+        yield
+    except AbsentError as error:
+        if source is None:
+            raise UserError(f"{error}; {HOW}") from None
+        folder = user_path(annotations).parent
+        other = f"set {name.upper()}_ROOT to a folder with it, or use evalset=hub"
+        if source.form and user_path(annotations).is_file():
+            raise UserError(f"{error}; ask for them at {source.form} and put them there, {other}") from None
+        later = OnFirstUseError(name, source.size, folder, partial(fetch, source))
+        line = f"{error}; run task=fetch with the same settings, {other}"
+        raise NotFetchedError(line, later) from None
 
 
 def _image_file(folder: str | None, *parts: str) -> ImageFile | None:
+    if ".." in Path(*parts).parts or Path(*parts).is_absolute():
+        raise UserError(
+            f"evaluation image {'/'.join(parts)} must be in the folder of its set; fetch its list again"
+        )
     return None if folder is None else ImageFile(user_path(folder).joinpath(*parts))
 
 
@@ -167,7 +237,7 @@ def _reading(name: str, path: str, kind: str) -> Iterator[Any]:
     try:
         content = json.loads(user_path(path).read_text(encoding="utf-8-sig"))
     except OSError:
-        raise UserError(f"evaluation set {name}: {path} is missing; {HOW}") from None
+        raise AbsentError(f"evaluation set {name}: {path} is missing") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"evaluation set {name}: {path} must be JSON ({error}); fetch it again") from None
     if not isinstance(content, dict):

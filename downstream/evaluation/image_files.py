@@ -18,6 +18,10 @@ HOW = "task=fetch gets what can be fetched, and `--help evalset=paper` says how 
 IMAGE_ENDINGS = ("webp", "png", "jpg", "jpeg")
 
 
+class AbsentError(UserError):
+    """Files of an evaluation set that are not there; the message does not say how to get them."""
+
+
 @dataclass(frozen=True)
 class ImageFile:
     """The location of an image's bytes: a file, or `size` bytes at `offset` in a tar."""
@@ -48,7 +52,7 @@ def require_images(name: str, images: Iterable[ImageFile]) -> None:
     absent = [path for path in paths if not _is_file(path)]
     if absent:
         files = f"{len(absent)} image files are" if len(absent) > 1 else "an image file is"
-        raise UserError(f"evaluation set {name}: {files} missing ({min(absent)}); {HOW}")
+        raise AbsentError(f"evaluation set {name}: {files} missing ({min(absent)})")
 
 
 def _is_file(path: Path) -> bool:

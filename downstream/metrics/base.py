@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from benchmark.core.pixel_workers import Loadable
-from benchmark.core.requirements import Requirement, State, look
+from benchmark.core.requirements import Requirement, State, lacking, look
 from benchmark.models.checkpoints import revision
 from downstream.batching import StoredImages, chunks, pixel_batches, stack_pixels
 from downstream.metrics.java import Java, find_java
@@ -133,7 +133,7 @@ def without_unless(name: str, locate: Callable[[], object]) -> Requirement:
     try:
         return look(name, locate)
     except UnavailableError as error:
-        return Requirement(name, State.WITHOUT, str(error))
+        return lacking(name, error, State.WITHOUT)
 
 
 def revision_or_none(locate: Callable[[], Path]) -> str:

@@ -68,7 +68,7 @@ class BertScore(CaptionMetric):
         try:
             return locate(self.model)
         except UserError as error:
-            raise UnavailableError(str(error)) from None
+            raise UnavailableError(str(error)) from error
 
     def scores(self, corpus: Corpus, device: torch.device) -> dict[ImageId, float]:
         """Return each image's best F1 over its references.

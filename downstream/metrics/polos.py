@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 
 from benchmark.core.errors import UserError
+from benchmark.core.fetched_files import fetch_members
+from benchmark.core.paths import user_path
 from benchmark.core.pixel_workers import Loadable
-from benchmark.core.requirements import Requirement
+from benchmark.core.requirements import NotFetchedError, OnFirstUseError, Requirement
 from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
 from downstream.metrics.base import (
     CaptionMetric,
@@ -74,12 +77,22 @@ class Polos(CaptionMetric):
         """Return the folders of weights and tokenizer. Raises `UnavailableError` if one cannot be had."""
         if self.checkpoint is None:
             raise UnavailableError(
-                f"Polos needs its authors' weights: unzip {URL} and set models.polos.checkpoint to its folder"
+                f"Polos needs its authors' weights: unzip {URL} and set models.polos.checkpoint to its folder;"
+                " task=fetch with models.polos.checkpoint=FOLDER does so"
             )
+        folder = user_path(self.checkpoint)
+        if not any(folder.glob("*.ckpt")):
+            line = f"checkpoint {self.checkpoint} is not there; run task=fetch with the same settings"
+            later = OnFirstUseError("Polos weights", 0, folder, partial(self._fetch, folder))
+            raise UnavailableError(line) from NotFetchedError(line, later)
         try:
             return locate(self.checkpoint), locate(self.encoder)
         except UserError as error:
-            raise UnavailableError(str(error)) from None
+            raise UnavailableError(str(error)) from error
+
+    def _fetch(self, folder: Path) -> None:
+        fetch_members(URL, {folder / name: f"reprod/{name}" for name in ("hparams.yaml", "reprod.ckpt")})
+        locate_checkpoint(self.encoder)
 
     def scores(
         self, corpus: Corpus, images: Mapping[ImageId, Loadable], device: torch.device

@@ -1,6 +1,6 @@
 """SPICE (Anderson et al. 2016) through pycocoevalcap's jar, if Stanford CoreNLP 3.6.0 is on this machine.
 
-Nothing is downloaded: CoreNLP and its models are 400 MB under the GPL, to be fetched once by the user.
+No run downloads it: CoreNLP and its models are 400 MB under the GPL. task=fetch does.
 """
 
 import json
@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.core.fetched_files import fetch_members
 from benchmark.core.paths import cache_folder
-from benchmark.core.requirements import Requirement
+from benchmark.core.requirements import NotFetchedError, OnFirstUseError, Requirement
 from downstream.metrics.base import CaptionMetric, Request, Table, without_unless
 from downstream.metrics.java import JARS, Java, run_jar
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 SPICE = JARS / "spice"  # the class in pycocoevalcap.spice would download CoreNLP
 CORENLP = "stanford-corenlp-full-2015-12-09"
+CORENLP_URL = f"https://nlp.stanford.edu/software/{CORENLP}.zip"
 CORENLP_JARS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
 START_SECONDS, SECONDS_PER_IMAGE = 600.0, 2.0
 # Its serialiser reads private fields of these JDK packages, which Java 17 forbids; Java 8 lacks the option.
@@ -31,17 +33,16 @@ OPENED_PACKAGES = ("lang", "math", "util", "util.concurrent", "net", "text", "io
 def corenlp_folder() -> Path:
     """Return the folder with both CoreNLP jars: this project's cache, or pycocoevalcap's ``spice/lib``.
 
-    Raises `UnavailableError` with the command that fetches them.
+    Raises `UnavailableError`, which says how to get them.
     """
     cached = cache_folder("corenlp")
     for folder in (cached, SPICE / "lib"):
         if all((folder / jar).is_file() for jar in CORENLP_JARS):
             return folder
-    jars = " ".join(f"{CORENLP}/{jar}" for jar in CORENLP_JARS)
-    raise UnavailableError(
-        f"SPICE needs Stanford CoreNLP: curl -LO https://nlp.stanford.edu/software/{CORENLP}.zip"
-        f" && unzip -j {CORENLP}.zip {jars} -d {cached}"
-    )
+    line = "SPICE needs Stanford CoreNLP; run task=fetch with the same settings"
+    jars = {cached / jar: f"{CORENLP}/{jar}" for jar in CORENLP_JARS}
+    later = OnFirstUseError("CoreNLP", 0, cached, lambda: fetch_members(CORENLP_URL, jars))
+    raise UnavailableError(line) from NotFetchedError(line, later)
 
 
 class Spice(CaptionMetric):

@@ -124,7 +124,7 @@ def test_the_size_of_a_download_is_asked_of_the_hub(hub: Path) -> None:
 def test_a_gated_model_is_missing_without_access() -> None:
     needed = checkpoint_requirement("some/gated")
     assert needed.state is State.MISSING
-    assert "checkpoint some/gated: 403 Client Error" in needed.detail
+    assert "hf auth login` and ask for access at https://huggingface.co/some/gated" in needed.detail
 
 
 def test_weights_in_two_formats_are_downloaded_once() -> None:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -192,7 +194,7 @@ def test_too_small_a_disk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def rows_of(done: Done) -> dict[str, str]:
     """The states in the doctor's table by what they are of."""
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.stdout.splitlines()]
-    return {f"{of} {what}": state for state, of, what, _ in (row for row in cells if len(row) == 4) if state}
+    return {f"{of} {what}": state for state, of, what, *_ in (row for row in cells if len(row) == 5) if state}
 
 
 def test_a_size_of_the_papers_pool_is_named_with_that_of_the_demo(run: Run) -> None:
@@ -234,4 +236,19 @@ def test_doctor_says_what_is_missing(run: Run, folder: Path, monkeypatch: pytest
     assert states["downstream=both checkpoint gpt2"] == "no"
     assert states["downstream=both checkpoint swin"] == "yes"
     assert "run task=fetch with the same settings" in done.stdout
-    assert "-m spacy download en_core_web_none" in done.stdout
+
+
+def test_doctor_ends_with_commands_for_a_whole_sweep(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    parser = ["filter.parser=en_core_web_none", "models.captioner.decoder=gpt2", "metrics=[spice,polos]"]
+    command = chain(folder, "filter=complexity_action,informativeness", *parser, "size.samples=5,6")
+    done = run("task=doctor", *command)
+    assert done.stdout.count("What this command needs") == 1
+    commands = done.stdout.partition("To get what is missing:\n")[2].splitlines()
+    assert commands[0] == shlex.join(["python", "-m", "benchmark", "task=fetch", *command])
+    assert commands[1].endswith(f"{sys.executable} -m spacy download en_core_web_none")
+    assert commands[2].startswith("# Polos weights for Polos: Polos needs its authors' weights: unzip https")
+    assert len(commands) == 3
+    assert done.returncode == 2

@@ -298,3 +298,11 @@ def test_without_images_references_are_compared(coco: dict[str, Any]) -> None:
         != without.fingerprint()
         == karpathy(**coco | {"images": None}).fingerprint()
     )
+
+
+def test_an_image_outside_of_its_folder_is_refused(tmp_path: Path) -> None:
+    """Else the list of a set could let task=fetch write anywhere."""
+    content = {"images": [{"id": 0, "file_name": "../a.jpg"}], "annotations": []}
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"evaluation image \.\./a\.jpg must be in the folder of its set"):
+        coco_captions("nocaps", str(tmp_path / "a.json"), str(tmp_path), captioning=True, retrieval=False)

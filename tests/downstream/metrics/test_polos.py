@@ -3,6 +3,7 @@
 import os
 import sys
 import types
+import zipfile
 from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,10 +15,13 @@ import torch
 from PIL import Image
 
 from benchmark.core.errors import UserError
+from benchmark.core.requirements import State
 from downstream.metrics import polos, polos_estimator
 from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.polos import Polos
+from tests.extras import needs_extra
 from tests.pixel_workers import InMemory
+from tests.servers import Behaviour, http_server
 
 CPU = torch.device("cpu")
 CLIP_WIDTH, HIDDEN, LAYERS = 8, 16, 3
@@ -186,6 +190,24 @@ def test_batches_score_as_one_caption_at_a_time(checkpoint, tiny_roberta, state,
 def test_without_weights_the_reason_says_where_they_are(tiny_roberta, folder, reason):
     with pytest.raises(UnavailableError, match=reason):
         Polos(folder, str(tiny_roberta)).scores(CORPUS, {}, CPU)
+
+
+@needs_extra("http")
+def test_weights_are_fetched_into_the_folder_that_is_set(checkpoint, tiny_roberta, tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "reprod.zip", "w") as archive:
+        for path in checkpoint.iterdir():
+            archive.write(path, f"reprod/{path.name}")
+    metric = Polos(str(tmp_path / "weights"), str(tiny_roberta))
+    (lacking,) = metric.requirements()
+    assert (lacking.state, lacking.folder) == (State.WITHOUT, tmp_path / "weights")
+    with http_server(tmp_path, Behaviour()) as url:
+        monkeypatch.setattr(polos, "URL", f"{url}/reprod.zip")
+        lacking.make()
+    (there,) = metric.requirements()
+    assert there.state is State.PRESENT
+    assert {path.name: path.read_bytes() for path in (tmp_path / "weights").iterdir()} == {
+        path.name: path.read_bytes() for path in checkpoint.iterdir()
+    }
 
 
 @pytest.mark.parametrize(

@@ -87,8 +87,6 @@ def test_a_folder_with_other_content_is_refused(subset: Subset, tmp_path: Path) 
 
 @pytest.fixture
 def call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
-    for name in ("COCO_ROOT", "NOCAPS_ROOT", "FLICKR30K_ROOT"):
-        monkeypatch.setenv(name, "/not/read")
     folder = write_pool(tmp_path / "small", [rows(12)])
     common = [
         "pool=img2dataset", f"pool.url={folder}", "filter=random", "models=demo", "device=cpu",

@@ -1,0 +1,90 @@
+"""Files of the web that stay: fetched whole or out of a zip. What a fetch has so far is in ``.NAME.part``."""
+
+import struct
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from benchmark.core.paths import atomic_write, put_in_place
+from benchmark.core.prefetch import prefetch_map
+from benchmark.core.storage import (
+    CHUNK,
+    CONNECTIONS,
+    StorageError,
+    download,
+    file_name,
+    gives_ranges,
+    open_file,
+    read_range,
+)
+
+_HEADER = struct.Struct(
+    "<26x2H"
+)  # of a member: 30 bytes, the last of which are the lengths of name and extra field
+
+
+def fetch_files(files: Mapping[Path, str]) -> None:
+    """Fetch each URL to its path, several at a time; files that are there stay. Raises `StorageError`."""
+
+    def fetch(path: Path) -> None:
+        part = _part(path)
+        download(files[path], part)
+        put_in_place(part, path)
+
+    for _ in prefetch_map(fetch, [path for path in files if not path.is_file()], CONNECTIONS):
+        pass
+
+
+def fetch_members(url: str, members: Mapping[Path, str]) -> None:
+    """Fetch members of a zip, each to its path, by the ranges of their bytes; files that are there stay.
+
+    Each is checked by its size and CRC. A server without ranges sends the whole zip, which is removed afterwards.
+    Raises `StorageError` for a damaged zip or one without a member, and for the network.
+    """
+    missing = {path: name for path, name in members.items() if not path.is_file()}
+    if not missing:
+        return
+    source = url
+    if not gives_ranges(url):
+        copy = min(missing).with_name(f".{file_name(url)}")
+        fetch_files({copy: url})
+        source = str(copy)
+    try:
+        with open_file(source) as file, ZipFile(file) as archive:
+            found = {info.filename: info for info in archive.infolist()}
+    except (BadZipFile, ValueError) as error:
+        raise StorageError(f"{url} must be a zip ({error})") from None
+    if absent := set(missing.values()) - found.keys():
+        raise StorageError(f"{url} has no member {min(absent)}")
+    for _ in prefetch_map(
+        lambda path: _fetch_member(source, found[missing[path]], path), missing, CONNECTIONS
+    ):
+        pass
+    if source != url:
+        Path(source).unlink()
+
+
+def _part(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f".{path.name}.part")
+
+
+def _fetch_member(url: str, info: ZipInfo, path: Path) -> None:
+    start = info.header_offset + _HEADER.size
+    start += sum(_HEADER.unpack(read_range(url, info.header_offset, start)))
+    end, part = start + info.compress_size, _part(path)
+    with part.open("ab") as file:
+        for first in range(start + file.tell(), end, CHUNK):
+            file.write(read_range(url, first, min(first + CHUNK, end)))
+    data = part.read_bytes()
+    part.unlink()
+    try:
+        if info.compress_type:
+            data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, info.file_size + 1)
+    except zlib.error:
+        data = b""
+    if (len(data), zlib.crc32(data)) != (info.file_size, info.CRC):
+        raise StorageError(f"{url}: {info.filename} is damaged; run the same command again")
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(data)

@@ -1,0 +1,113 @@
+"""``task=fetch``: gets the missing requirements of a command, so that it runs without a network."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
+
+from huggingface_hub.utils.tqdm import disable_progress_bars
+
+from benchmark.core.disk import disk_space
+from benchmark.core.errors import UserError
+from benchmark.core.fetched_files import fetch_files
+from benchmark.core.paths import user_path
+from benchmark.core.prefetch import prefetch_map
+from benchmark.core.progress import progress
+from benchmark.core.requirements import Requirement, State
+from benchmark.core.storage import CONNECTIONS, find_file
+from benchmark.pool.layout import PARQUET, TAR
+from benchmark.results.report.table import Table, plain
+from benchmark.results.report.terminal import print_tables
+from benchmark.run.config import USER_ERRORS, explain
+from benchmark.run.doctor import print_remedies, requirements_of
+from benchmark.run.job import Job
+
+log = logging.getLogger(__name__)
+MEGABYTE = 1_000_000
+LOOK_SECONDS = 0.5  # between looks at what has arrived
+
+
+def fetch(*jobs: Job) -> None:
+    """List the missing requirements of the jobs as ``task=run``, get them, and print how to get the rest by hand.
+
+    A failure does not stop the others; the same command takes up a fetch that was interrupted. Raises `UserError` if
+    the disk has no room, or if a job still cannot run.
+    """
+    # Several parts may need one thing. What is small comes first: if it fails, that is seen soon.
+    lacked = {r.detail: r for part in requirements_of(jobs).values() for r in part if r.make}
+    todo = sorted(lacked.values(), key=lambda r: (r.size == 0, r.size))
+    todo += _copies_of_pools(jobs)
+    total = sum(r.size for r in todo)
+    sizes = [f"{r.size / 1e6:,.0f} MB" if r.size else "unknown" for r in todo]
+    rows = [plain(r.name, size, str(r.folder or "")) for r, size in zip(todo, sizes, strict=True)]
+    unknown = " and things of unknown size" * ("unknown" in sizes)
+    space = list(disk_space(todo))
+    notes = [f"{len(todo)} to get: {total / 1e6:,.0f} MB{unknown}.", *(room.detail for room in space)]
+    print_tables([Table("To be fetched", ["what", "size", "to"], rows, notes)])
+    if any(room.state is State.MISSING for room in space):
+        raise UserError("; ".join(room.detail for room in space if room.state is State.MISSING))
+    disable_progress_bars()  # its own, one per file
+    failed = []
+    with progress("fetch", total // MEGABYTE, "MB") as advance:
+        for requirement in todo:
+            log.info("fetch: %s", requirement.name)
+            try:
+                with _watched(requirement, advance):
+                    if requirement.make:
+                        requirement.make()
+            except USER_ERRORS as error:
+                failed.append(requirement.name)
+                log.warning("%s: %s", requirement.name, explain(error))
+    print_remedies(requirements_of(jobs))
+    if failed:
+        raise UserError(f"{', '.join(failed)} could not be fetched; run the same command again")
+
+
+@contextmanager
+def _watched(requirement: Requirement, advance: Callable[[int, str], None]) -> Iterator[None]:
+    """Advance a bar by the megabytes that arrive in the requirement's folder, and by all of them in the end."""
+    folder, shown, done = requirement.folder, 0, Event()
+    before = _bytes_in(folder)
+
+    def show(size: int) -> None:
+        nonlocal shown
+        arrived = max(shown, min(size, requirement.size) // MEGABYTE)
+        unknown = "" if requirement.size else f", {size // MEGABYTE} MB"
+        advance(arrived - shown, requirement.name + unknown)
+        shown = arrived
+
+    def look() -> None:
+        while not done.wait(LOOK_SECONDS):
+            show(_bytes_in(folder) - before)
+
+    looking = Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        looking.join()
+    show(requirement.size)
+
+
+def _bytes_in(folder: Path | None) -> int:
+    with suppress(FileNotFoundError):  # of a file that was renamed meanwhile
+        return sum(path.lstat().st_size for path in folder.rglob("*")) if folder else 0
+    return 0
+
+
+def _copies_of_pools(jobs: Sequence[Job]) -> Iterator[Requirement]:
+    """Yield the copy of a remote pool, if ``task.pool`` names a folder for it."""
+    folder = jobs[0].cfg.task.pool
+    pools = {job.pool.key: job.pool for job in jobs} if folder is not None else {}
+    if len(pools) > 1:
+        raise UserError(f"task.pool={folder} must be for one pool, not {len(pools)}; give one of them")
+    for pool in pools.values():
+        if not pool.is_local:
+            here, shards = user_path(folder), (*pool.tars, *pool.metadata)
+            files = {here / f"{s.name}{TAR if s.is_tar else PARQUET}": s.url for s in shards}
+            size = sum(prefetch_map(lambda url: find_file(url).size or 0, files.values(), CONNECTIONS))
+            name = f"pool {pool.name}, for pool.url={folder}"
+            yield Requirement(name, State.MISSING, pool.url, size, here, partial(fetch_files, files))
