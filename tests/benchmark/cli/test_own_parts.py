@@ -12,7 +12,7 @@ from benchmark.core import source_code
 from benchmark.core.errors import UserError
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import encode_uids, read_subset
-from benchmark.run.train import training_fingerprint
+from benchmark.run.identity import training_fingerprint
 from downstream.training.trainer import TrainConfig
 from tests.command_line import Done, Run, assert_one_line
 from tests.own_parts import install_own_parts, write_own_parts
