@@ -72,6 +72,7 @@ def test_a_mistake_is_said_before_scoring(run: Run, folder: Path, overrides: lis
         (["size.samples=13"], "size asks for 13 pairs, but pool img2dataset lists 12"),
         (["captions.columns=[llm]"], "has no column 'llm'"),
         (["selector=cluster_uniform", "embedding.model=local-dir:/nowhere"], "must hold a file config.json"),
+        (["engine=ray", "engine.address=nowhere"], "engine.address=nowhere: no Ray cluster answers there"),
         (["evalset.limit=0"], "evalset.limit=0 must be a positive integer"),
     ],
 )
