@@ -58,11 +58,11 @@ class Timings:
 
     def __init__(self, results: Path, device: str) -> None:
         self._device = device
-        self._sources = {
-            f"{results}, on this machine": [r for r in _results(results) if r.machine == machine()]
-        }
+        changed_ns = results.stat().st_mtime_ns if results.is_dir() else 0
+        own = [r for r in _results(results, changed_ns) if r.machine == machine()]
+        self._sources = {f"{results}, on this machine": own}
         if device == "cpu":
-            self._sources.setdefault(OF_REFERENCE, _results(REFERENCE))
+            self._sources.setdefault(OF_REFERENCE, _results(REFERENCE, 0))
 
     def median(self, seconds_of: Callable[[Result], float | None]) -> tuple[float | None, str]:
         """Return the median over the results for which a function knows the seconds, and whose results they are."""
@@ -92,7 +92,7 @@ class Timings:
 
 
 @cache
-def _results(folder: Path) -> list[Result]:
+def _results(folder: Path, changed_ns: int) -> list[Result]:
     return list(scan_records(folder, Result)[0].values()) if folder.is_dir() else []
 
 
