@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmark.run.config import CONF
+from hydra.core.config_store import ConfigStore
+
+from benchmark.run.config import BASES, CONF
 from tests.pools import jpeg
 
 PAGE = (CONF.parent / "docs" / "own_parts.md").read_text()
@@ -22,6 +24,8 @@ MODULES = ["my_filters", *EXAMPLES]
 
 def write_own_parts(folder: Path) -> Path:
     """Write a module of each kind of part, to be imported again; return the path of ``my_filters.py``."""
+    for group in BASES:
+        ConfigStore.instance().repo.pop(group, None)  # the parts of other tests
     contributing = (CONF.parent / "CONTRIBUTING.md").read_text()
     for module in MODULES:
         page, title = (contributing, EXAMPLES[module]) if module in EXAMPLES else (PAGE, f"{module}.py")
@@ -51,6 +55,8 @@ def own_run(folder: Path) -> list[str]:
 def assert_all_kinds(result: dict[str, Any]) -> None:
     """A result of `own_run` has what each part made."""
     assert result["selection"]["selector"] == "Lowest"
+    own = {name for name in result["protocol"]["facts"] if name.startswith("code.")}
+    assert own == {"code.caption_length", "code.Words"}
     metrics = {
         (model, name, metric["name"]): metric["value"]
         for model, trained in result["downstream"].items()

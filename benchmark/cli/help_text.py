@@ -99,7 +99,7 @@ Read on:
   {COMMAND} --help filter=icc      one config
   {COMMAND} --cfg job filter=icc   all settings of a command, with their values
   {COMMAND} --hydra-help           options of the configuration library
-  README.md, docs/architecture.md, CONTRIBUTING.md: pools, protocols, filters of your own"""
+  README.md, docs/own_pool.md, docs/own_parts.md: pools of your own, and filters, models, metrics of your own"""
 
 
 def _defaults() -> dict[str, str | None]:

@@ -165,8 +165,7 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
 
 def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
     """Return the checked jobs. Raises `MistakesError` unless each can run."""
-    checked: list[Job] = []
-    mistakes: dict[str, list[str]] = {}
+    checked, mistakes = [], {}
     built: dict[str, Any] = {}
     for job in jobs:
         try:
@@ -188,7 +187,7 @@ def _refuse(mistakes: Mapping[str, Sequence[str]], jobs: int) -> None:
         for line in lines
     )
     if mistakes:
-        raise MistakesError(sorted(dict.fromkeys(named), key=lambda line: line.startswith(WAYS_ON)))
+        raise MistakesError(sorted(dict.fromkeys(named), key=WAYS_ON.__eq__))
 
 
 def job_of(job: SweepJob, built: dict[str, Any] | None = None) -> Job:

@@ -35,7 +35,7 @@ ALL = "`python -m benchmark --cfg job` shows all settings"
 def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
     """Write a line per mistake to stderr, without credentials and control characters, and exit."""
     for line in lines:
-        prefix = "" if line.startswith(WAYS_ON) else "error: "
+        prefix = "" if line == WAYS_ON else "error: "
         sys.stderr.write(f"{prefix}{visible(redact(remote_paths(' '.join(line.split()))))}\n")
     sys.exit(exit_code)
 

@@ -166,8 +166,5 @@ def _count(name: str, text: str) -> int | None:
     if number >= 1 and number.is_integer():
         return int(number)
     if match or not text or NO_NAME.fullmatch(text):
-        what = "samples that each model sees" if name == "budget" else "pairs to keep"
-        raise UserError(
-            f"{name.split('.')[0]}={text} must be the number of {what}, such as 200k, 1.5m or 50000"
-        )
+        raise UserError(f"{name.split('.')[0]}={text} must be a number, such as 200k, 1.5m or 50000")
     return None

@@ -49,10 +49,7 @@ def _config_name(group: str, targets: dict[tuple[str, str], str], match: re.Matc
     given, shipped = match[0], shipped_names(group)
     if given in shipped:
         return given
-    typed, how = (
-        f"{group}={given}",
-        f"write {group}=MODULE:NAME, such as {group}=my_module:Mine for Mine in my_module.py",
-    )
+    typed, how = f"{group}={given}", f"write {group}=MODULE:NAME, such as {group}=my_module:Mine"
     installed = {(point.name, f"{point.module}:{point.attr}") for point in installed_parts(group)}
     if ":" in given:
         name, target = re.split("[.:]", given)[-1], given
@@ -72,8 +69,7 @@ def _config_name(group: str, targets: dict[tuple[str, str], str], match: re.Matc
     module, _, attribute = target.partition(":")
     made = _part(group, typed, module, attribute, how)
     package, settings = _config(group, typed, name, made)
-    node = {"_target_": f"{module}.{attribute}"} | settings
-    ConfigStore.instance().store(name, node, group=group, package=package)
+    ConfigStore.instance().store(name, {"_target_": f"{module}.{attribute}"} | settings, group, package)
     return name
 
 
@@ -83,9 +79,7 @@ def _part(group: str, typed: str, module: str, attribute: str, how: str) -> Any:
     try:
         made = functools.reduce(getattr, attribute.split("."), found)
     except AttributeError:
-        defined = [
-            n for n, value in vars(found).items() if is_kind(group, value) and value.__module__ == module
-        ]
+        defined = [n for n, v in vars(found).items() if is_kind(group, v) and v.__module__ == module]
         hint = did_you_mean(attribute, defined) if defined else how
         where = getattr(found, "__file__", "built in")
         raise UserError(f"{typed}: {module} ({where}) has no {attribute!r}; {hint}") from None
@@ -107,7 +101,7 @@ def _module(typed: str, name: str, how: str) -> Any:
             raise UserError(
                 f"{typed}: there is no module {error.name} in {Path.cwd()}, nor is one installed; {how}"
             ) from None
-        raise UserError(f"{typed} cannot be imported: {own_bug(error)}") from error
+        raise UserError(f"{typed} cannot be imported: {own_bug(error) or error}") from error
 
 
 def _config(group: str, typed: str, name: str, made: Any) -> tuple[str | None, dict[str, Any]]:
@@ -115,7 +109,7 @@ def _config(group: str, typed: str, name: str, made: Any) -> tuple[str | None, d
     if group == "task":
         return None, {"name": name}
     settings = _arguments(typed, made)
-    key = name.lower()
+    key: Any = name.lower()
     if group == "evalset" and "name" in settings:
         settings["name"] = key
     if group == "downstream":
@@ -135,9 +129,7 @@ def _arguments(typed: str, made: Any) -> dict[str, Any]:
     settings = {}
     for name, parameter in inspect.signature(made).parameters.items():
         if name == "family":  # a setting of every filter, which constructors do not get
-            raise UserError(
-                f"{typed}: its argument 'family' needs another name; reports order rows by family"
-            )
+            raise UserError(f"{typed}: its argument 'family' needs another name; reports sort rows by family")
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.default is parameter.empty:

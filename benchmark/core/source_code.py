@@ -26,10 +26,7 @@ COMPUTING = ("filters", "benchmark.models")
 
 
 def own_place(error: BaseException) -> str:
-    """Return the last file and line of a traceback, of any process, that are neither ours nor a library's.
-
-    A library that a command names for a part is the user's. Empty without such a line.
-    """
+    """Return the last file and line of a user's code in a traceback, from any process; empty without any."""
     text, libraries = "".join(traceback.format_exception(error)), (sysconfig.get_path("stdlib"), *OUR_FOLDERS)
     for file, line in reversed(re.findall(r'File "(/[^"]+)", line (\d+)', text)):
         installed = re.search(r"/(?:site|dist)-packages/(\w+)", file)

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
-WAYS_ON = "ways on: "  # begins a line after mistakes that is not one
+# The line after mistakes if weights or evaluation sets are missing.
+WAYS_ON = (
+    "ways on: evalset=hub downloads COCO and Flickr30k (about 1 GB); models=demo is a dry run with toy models, whose"
+    " result compares with no real one"
+)
 NEEDS_DEMO = "evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images"
 # The groups of which a part may be a user's own, with the base classes of such parts.
 BASES = {
@@ -55,8 +59,7 @@ def shipped_names(group: str) -> list[str]:
 
 def installed_parts(group: str) -> EntryPoints:
     """Return the parts that installed packages bring: the entry points of ``pairsift.filters``, for example."""
-    plural = group if group in ("downstream", "metrics") else f"{group}s"
-    return entry_points(group=f"{PROJECT}.{plural}")
+    return entry_points(group=f"{PROJECT}.{group if group in ('downstream', 'metrics') else f'{group}s'}")
 
 
 def base_classes(group: str) -> tuple[type, ...]:

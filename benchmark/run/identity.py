@@ -1,18 +1,18 @@
-"""What a run is: its id, its protocol, the facts that trackers group it by, and an earlier result of the same run."""
+"""What a run is: its id, protocol and trainings, the facts of trackers, and an earlier result of the same run."""
 
 import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hydra
 from omegaconf import DictConfig
 
 from benchmark.core.cached_files import intact
 from benchmark.core.devices import device_type
-from benchmark.core.hashes import hash_text
-from benchmark.core.paths import cache_dir
+from benchmark.core.hashes import hash_json, hash_text
+from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.core.records import scan_records
 from benchmark.core.source_code import own_code
 from benchmark.core.uids import read_subset, unite_uids
@@ -34,10 +34,8 @@ from benchmark.run.config import CONF, filter_family, filter_settings, recorded,
 from benchmark.run.job import Job
 from benchmark.run.select import Selected, subset_path
 from downstream.metrics.metric import library
+from downstream.models.base import Trainable
 from downstream.training.trainer import recipe_key
-
-if TYPE_CHECKING:
-    from downstream.models.base import Trainable
 
 log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
@@ -110,6 +108,31 @@ def make_protocol(job: Job) -> Protocol:
     published = published_experiment(job.choices["experiment"], samples, job.overrides)
     name = ", ".join([f"{published or job.pool.name} {thousands(samples)}", *changed])
     return Protocol(name if limit is None else f"{QUICK_TRY}: {name}", facts, published, changed)
+
+
+def training_folder(model: Trainable, fingerprint: str) -> Path:
+    """Return the folder of a training."""
+    return cache_folder("trained", f"{model.name}-{fingerprint}")
+
+
+def training_fingerprint(
+    model: Trainable, subset_sha256: str, device: str, captions_sha256: str | None = None
+) -> str:
+    """Return a hash of all that a training depends on.
+
+    Args:
+        model: its identity has all settings, and weights by their revision.
+        subset_sha256: hash of the selected uids.
+        device: ``"cpu"`` or ``"cuda"``; they differ in rounding, and in their usual precision.
+        captions_sha256: hash of the other captions; None without any.
+    """
+    parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
+    precision = model.training.precision_on(device)
+    if own := own_code(type(model)):
+        parts.append({"code": own})
+    if precision != ("bf16" if device == "cuda" else "fp32"):
+        parts.append({"precision": precision})
+    return hash_json(parts, 16)
 
 
 def run_facts(job: Job, run_id: str, protocol: Protocol | None = None) -> RunFacts:

@@ -5,11 +5,12 @@ Nothing is scored, drawn or fetched to find out. Times are medians over earlier 
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+import statistics
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,17 @@ from omegaconf import OmegaConf
 
 from benchmark.core.devices import device_type
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_folder
+from benchmark.core.paths import CHECKOUT, cache_folder, portable_paths
+from benchmark.core.records import scan_records
 from benchmark.core.requirements import OnFirstUseError, Requirement, State
 from benchmark.results.protocol import LIMIT
+from benchmark.results.provenance import machine
 from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
 from benchmark.run.config import USER_ERRORS, filter_settings, recorded
-from benchmark.run.identity import earlier_result, make_run_id
+from benchmark.run.identity import earlier_result, make_run_id, training_fingerprint, training_folder
 from benchmark.run.job import Job
 from benchmark.run.select import Selected, subset_path
-from benchmark.run.timings import OF_REFERENCE, Timings, settings_text
-from benchmark.run.train import training_fingerprint, training_folder
 from benchmark.scoring.score_folder import score_folder, score_paths
 from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Downstream
@@ -40,6 +41,59 @@ CACHED, TO_DO, SHARED = "cached", "to do", "with a job above"
 HEADER = ["job", "scores", "selection", "training", "result", "time"]
 DRAWING_SECONDS_PER_PAIR = 0.0008  # of the demo, on the two cores of the reference results' machine
 BYTES_PER_SCORE = 24  # uid and score
+REFERENCE = CHECKOUT / "results" / "reference"  # part of a checkout, not of the wheel
+OF_REFERENCE = "the reference results, on their machine"
+# Settings of a training that do not change the seconds per sample.
+FREE = {"samples_seen", "seed", "lr", "warmup_ratio", "weight_decay"}
+FREE |= {"checkpoint_every", "log_every", "validate_every", "workers"}
+
+
+class Timings:
+    """Seconds of earlier results on this type of device: of this machine, or else of the reference.
+
+    Args:
+        results: the folder that ``results_dir`` names; its results of other machines are left out.
+        device: ``cpu`` or ``cuda``; the reference has only results of a CPU.
+    """
+
+    def __init__(self, results: Path, device: str) -> None:
+        self._device = device
+        changed_ns = results.stat().st_mtime_ns if results.is_dir() else 0
+        own = [r for r in _results(results, changed_ns) if r.machine == machine()]
+        self._sources = {f"{results}, on this machine": own}
+        if device == "cpu":
+            self._sources.setdefault(OF_REFERENCE, _results(REFERENCE, 0))
+
+    def median(self, seconds_of: Callable[[Result], float | None]) -> tuple[float | None, str]:
+        """Return the median over the results for which a function knows the seconds, and whose results they are."""
+        for source, results in self._sources.items():
+            if known := [seconds for result in results if (seconds := seconds_of(result)) is not None]:
+                return statistics.median(known), source
+        return None, ""
+
+    def stage(self, result: Result, name: str) -> float | None:
+        """Return the seconds of a stage of a result on this type of device."""
+        stage = result.stages.get(name)
+        return stage.wall_seconds if stage and stage.device == self._device else None
+
+    def training(self, name: str, settings: Mapping[str, Any]) -> tuple[float | None, str]:
+        """Return the seconds of training a model with these settings of ``downstream.NAME``, as `median` does."""
+
+        def seconds(result: Result) -> float | None:
+            trained = result.downstream.get(name)
+            if trained is None or self.stage(result, f"train/{name}") is None:
+                return None
+            if _recipe(result.config["downstream"][name]) != _recipe(settings):
+                return None
+            samples = int(settings["training"]["samples_seen"])
+            return samples * trained.training.seconds / trained.training.samples_seen
+
+        return self.median(seconds)
+
+
+@cache
+def _results(folder: Path, changed_ns: int) -> list[Result]:
+    return list(scan_records(folder, Result)[0].values()) if folder.is_dir() else []
 
 
 @dataclass
@@ -148,7 +202,7 @@ class _JobPlan:
         if state != TO_DO:
             return state
         missing = None if pairs is None else pairs * (1 - self.parts / max(self.shards, 1))
-        settings = settings_text(recorded(filter_settings(cfg)) | {"seed": 0})
+        settings = _settings_text(recorded(filter_settings(cfg)) | {"seed": 0})
         per_pair, source = self.timings.median(partial(self._scoring_seconds, settings))
         time = None if missing is None or per_pair is None else per_pair * missing
         self._charge(
@@ -160,7 +214,7 @@ class _JobPlan:
         """Return the seconds per pair of a result of the same filter: of its stage, or shared by the workers."""
         cfg, scored = self.job.cfg, result.selection.scored
         seconds = self.timings.stage(result, "select")
-        same = settings_text(result.selection.config | {"seed": 0}) == settings
+        same = _settings_text(result.selection.config | {"seed": 0}) == settings
         if seconds is None or not same or result.pool != cfg.pool.name or not scored:
             return None
         cores = os.cpu_count() or 1 if device_type(cfg.device) == "cpu" else 1
@@ -237,10 +291,22 @@ def _not_now() -> Selected:
     raise OnFirstUseError("selecting needs scores")
 
 
+def _settings_text(settings: Any) -> str:
+    """Return settings as text, the same for every place of the checkout; paths in results are portable already."""
+    return portable_paths(json.dumps(settings, sort_keys=True))
+
+
+def _recipe(model: Mapping[str, Any]) -> str:
+    """Return the settings that the seconds per sample depend on; settings that are off are left out."""
+    off = (None, False, "auto")
+    given = {name: value for name, value in model["training"].items() if value not in off}
+    return _settings_text({**model, "training": {name: given[name] for name in given.keys() - FREE}})
+
+
 def _evaluation(config: Mapping[str, Any], name: str) -> str:
     """Return the settings that the seconds of an evaluation depend on; sets are told apart by name."""
     sets, drawn = config["evalset"], (config["pool"].get("demo") or {}).get("evaluation")
     model = {**config["downstream"][name], "training": None}
-    return settings_text(
+    return _settings_text(
         [sorted(set(sets) - {LIMIT}), sets.get(LIMIT), drawn, sorted(config["metrics"]), model]
     )

@@ -14,24 +14,21 @@ from benchmark.core.distributed import (
     one_launch,
     require_shared_cache,
 )
-from benchmark.core.hashes import hash_json
 from benchmark.core.launch import is_main_process
-from benchmark.core.paths import cache_folder
-from benchmark.core.source_code import own_code
 from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
 from benchmark.run.config import recorded
-from benchmark.run.identity import make_run_id, run_facts
+from benchmark.run.identity import make_run_id, run_facts, training_fingerprint, training_folder
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_samples
 from benchmark.run.output import print_result
+from benchmark.run.plan import OF_REFERENCE, Timings
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
-from benchmark.run.timings import OF_REFERENCE, Timings
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
-from downstream.models.base import Downstream, Trainable
+from downstream.models.base import Downstream
 from downstream.training.train_report import TrainReport, finished
 
 if TYPE_CHECKING:
@@ -78,9 +75,9 @@ def train_for(job: Job, name: str, subset: Subset, sha256: str) -> Trained:
     time = "time unknown"
     if seconds is not None:
         amount = f"{seconds / 3600:,.0f} h" if seconds > 7200 else f"{max(seconds / 60, 1):.0f} min"
-        time = f"about {amount} {f'for {OF_REFERENCE}' if source == OF_REFERENCE else 'here'}"
-    sets = job.evaluation_sets
-    return train_model(job.models[name], subset, sha256, job.device, job.tracker, sets, time)
+        time = f"about {amount} {f'in {OF_REFERENCE}' if source == OF_REFERENCE else 'here'}"
+    model, sets = job.models[name], job.evaluation_sets
+    return train_model(model, subset, sha256, job.device, job.tracker, sets, time)
 
 
 def train_model(
@@ -120,28 +117,3 @@ def train_model(
             tracker.log({f"{model.name}/loss": loss}, step=seen)
     other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
     return Trained(model, folder, report, dict(subset.missing), other_captions)
-
-
-def training_folder(model: Trainable, fingerprint: str) -> Path:
-    """Return the folder of a training."""
-    return cache_folder("trained", f"{model.name}-{fingerprint}")
-
-
-def training_fingerprint(
-    model: Trainable, subset_sha256: str, device: str, captions_sha256: str | None = None
-) -> str:
-    """Return a hash of all that a training depends on.
-
-    Args:
-        model: its identity has all settings, and weights by their revision.
-        subset_sha256: hash of the selected uids.
-        device: ``"cpu"`` or ``"cuda"``; they differ in rounding, and in their usual precision.
-        captions_sha256: hash of the other captions; None without any.
-    """
-    parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
-    precision = model.training.precision_on(device)
-    if own := own_code(type(model)):
-        parts.append({"code": own})
-    if precision != ("bf16" if device == "cuda" else "fp32"):
-        parts.append({"precision": precision})
-    return hash_json(parts, 16)

@@ -10,13 +10,12 @@ from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.uids import find_uids
 from benchmark.pool.subset import Subset
-from benchmark.run.identity import make_run_id, run_facts
+from benchmark.run.identity import make_run_id, run_facts, training_fingerprint, training_folder
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_subset
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
-from benchmark.run.train import training_fingerprint, training_folder
 from benchmark.run.weak_labels import label_config
 from benchmark.selection.selection import Selection
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels

@@ -81,7 +81,7 @@ def test_a_run_with_half_a_tar_ends_before_anything_is_scored(run: Run, tmp_path
     target = "_target_: downstream.evaluation.evaluation_sets.webdataset"
     evalset = f"{{{target}, name: half, url: {tmp_path / 'set'}, captioning: true, retrieval: true}}"
     others = [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
-    pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "size.samples=5"]
+    pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "size.samples=5", "budget=50"]
     results = f"results_dir={tmp_path / 'results'}"
     done = run("filter=random", *pool, *others, f"+evalset.half={evalset}", results)
     assert_one_line(done, "evaluation set half: ")

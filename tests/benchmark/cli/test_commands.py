@@ -87,14 +87,14 @@ SENTENCES = [
 ]
 # Refused before Hydra is asked.
 NOT_MEANT = [
-    ("size=null", "size=null must be the number of pairs to keep, such as 200k, 1.5m or 50000"),
-    ("size=-5", "size=-5 must be the number of pairs to keep"),
-    ("size=0", "size=0 must be the number of pairs to keep"),
-    ("size=1.5", "size=1.5 must be the number of pairs to keep"),
-    ("size=200,000", "size=000 must be the number of pairs to keep"),
+    ("size=null", "size=null must be a number, such as 200k, 1.5m or 50000"),
+    ("size=-5", "size=-5 must be a number, such as 200k"),
+    ("size=0", "size=0 must be a number, such as 200k"),
+    ("size=1.5", "size=1.5 must be a number, such as 200k"),
+    ("size=200,000", "size=000 must be a number, such as 200k"),
     (
         "budget=-1",
-        "budget=-1 must be the number of samples that each model sees, such as 200k, 1.5m or 50000",
+        "budget=-1 must be a number, such as 200k, 1.5m or 50000",
     ),
     ("seed=0:2", "seed=0:2 must be an integer; to sweep over seeds write seed=0,1,2"),
     ("seed=0-2", "write seed=0,1,2"),

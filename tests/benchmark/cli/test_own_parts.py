@@ -12,7 +12,7 @@ from benchmark.core import source_code
 from benchmark.core.errors import UserError
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import encode_uids, read_subset
-from benchmark.run.train import training_fingerprint
+from benchmark.run.identity import training_fingerprint
 from downstream.training.trainer import TrainConfig
 from tests.command_line import Done, Run, assert_one_line
 from tests.own_parts import install_own_parts, write_own_parts
@@ -201,22 +201,28 @@ def task(job):
 
 
 @pytest.mark.parametrize(
-    ("given", "line"),
+    ("given", "line", "place"),
     [
-        ("filter=bugs:Light", 8),
-        ("filter=bugs:Made", 15),
-        ("task=bugs:task", 18),
-        pytest.param("filter=bugs:Scores", 8, marks=pytest.mark.slow),  # in a worker process
+        ("filter=bugs:Light", 8, ""),
+        ("filter=bugs:Light", 8, "site-packages"),
+        ("filter=bugs:Made", 15, ""),
+        ("task=bugs:task", 18, ""),
+        pytest.param("filter=bugs:Scores", 8, "", marks=pytest.mark.slow),  # in a worker process
     ],
 )
-def test_a_bug_ends_with_the_line_of_the_users_file(run: Run, folder: Path, given: str, line: int) -> None:
-    (folder / "bugs.py").write_text(BUGS)
+def test_a_bug_ends_with_the_line_of_the_users_file(
+    run: Run, folder: Path, given: str, line: int, place: str
+) -> None:
+    file = folder / place / "bugs.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(BUGS)
+    sys.path.append(str(file.parent))
     sys.modules.pop("bugs", None)
     done = run("task=select", "pool=img2dataset", "pool.url=my_pool", "size.samples=2", given)
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     error = "ValueError: cannot reshape array of size 3 into shape (2,2)"
-    assert done.stderr.splitlines()[-1] == f"error: {folder / 'bugs.py'}, line {line}: {error}"
+    assert done.stderr.splitlines()[-1] == f"error: {file}, line {line}: {error}"
 
 
 def test_edited_code_trains_again() -> None:

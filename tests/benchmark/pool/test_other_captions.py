@@ -12,9 +12,8 @@ from benchmark.pool.other_captions import CaptionSources, OtherCaptions
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
 from benchmark.run.config import resolved
-from benchmark.run.identity import make_run_id
+from benchmark.run.identity import make_run_id, training_fingerprint
 from benchmark.run.job import Job
-from benchmark.run.train import training_fingerprint
 from tests.jobs import make_job
 from tests.pools import rows, write_metadata, write_tar
 

@@ -8,8 +8,8 @@ import pytest
 from benchmark.core.records import write_record
 from benchmark.results.provenance import machine
 from benchmark.results.stopwatch import Stage
-from benchmark.run import timings
-from benchmark.run.timings import Timings
+from benchmark.run import plan
+from benchmark.run.plan import Timings
 from tests.benchmark.results.report.made_results import result
 from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
@@ -40,7 +40,7 @@ def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_
 def test_times_are_medians_of_runs_on_a_machine_like_this(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timings, "REFERENCE", tmp_path / "reference")
+    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "reference")
     made = [(tmp_path, seed, machine(), seconds) for seed, seconds in enumerate((4, 10, 6))]
     made += [(tmp_path, 3, "another machine", 100), (tmp_path / "reference", 0, "another machine", 50)]
     for folder, seed, where, seconds in made:

@@ -74,6 +74,7 @@ def test_a_mistake_is_said_before_scoring(run: Run, folder: Path, overrides: lis
         (["size.samples=13"], "size asks for 13 pairs, but pool img2dataset lists 12"),
         (["captions.columns=[llm]"], "has no column 'llm'"),
         (["selector=cluster_uniform", "embedding.model=local-dir:/nowhere"], "must hold a file config.json"),
+        (["engine=ray", "engine.address=nowhere"], "engine.address=nowhere: no Ray cluster answers there"),
         (["evalset.limit=0"], "evalset.limit=0 must be a positive integer"),
     ],
 )
@@ -162,8 +163,12 @@ def test_jobs_of_a_sweep_share_a_line(run: Run, folder: Path) -> None:
     assert_lines(done, "error: pool.url=/nowhere must be", *lines)
 
 
-def test_the_demo_s_images_are_of_its_pool(run: Run, folder: Path) -> None:
-    assert_one_line(run("task=run", *chain(folder)[:5], "evalset=demo"), "evalset=demo needs pool=demo; use")
+@pytest.mark.parametrize("found", [True, False])
+def test_the_demo_s_images_are_of_its_pool(run: Run, folder: Path, found: bool) -> None:
+    url = f"pool.url={folder / 'pool' if found else '/nowhere'}"
+    done = run("filter=random", *chain(folder)[:5], url, "evalset=demo", "~evalset.classes")
+    lines = ["pool.url=/nowhere must be a folder"] * (not found)
+    assert_lines(done, *lines, "evalset=demo needs pool=demo; use evalset=paper or evalset=hub")
 
 
 def test_a_dry_run_says_that_it_is_one(run: Run, folder: Path, caplog: pytest.LogCaptureFixture) -> None:

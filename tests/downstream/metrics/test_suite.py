@@ -304,7 +304,8 @@ def test_a_bug_costs_its_metric_alone(monkeypatch):
 
     monkeypatch.setattr(coco_metrics, "rouge_l", broken)
     failed, kept = score_captions({1: "a"}, {1: ["a"]}, [RougeL(), Told("kept", threading.Event(), False)])
-    assert (failed.reason, failed.failed) == ("failed: TypeError: a bug", True)
+    place = f"{__file__}, line {broken.__code__.co_firstlineno + 1}"  # not a file of ours, or of a library
+    assert (failed.reason, failed.failed) == (f"failed: TypeError: a bug ({place})", True)
     assert kept.value is not None
 
 

@@ -15,7 +15,7 @@ from benchmark.core import devices
 from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import find_checkpoint, revision
 from benchmark.run.config import CONF, resolved
-from benchmark.run.train import training_fingerprint
+from benchmark.run.identity import training_fingerprint
 from downstream.models.base import Trainable
 from downstream.models.weak_backbone import TopicLabels
 from tests.jobs import compose_config
