@@ -19,7 +19,7 @@ from omegaconf import OmegaConf
 
 from benchmark.core.devices import device_type
 from benchmark.core.errors import UserError
-from benchmark.core.paths import CHECKOUT, cache_folder, portable_paths
+from benchmark.core.paths import REFERENCE_RESULTS, cache_folder, portable_paths
 from benchmark.core.records import scan_records
 from benchmark.core.requirements import OnFirstUseError, Requirement, State
 from benchmark.results.protocol import LIMIT
@@ -41,7 +41,7 @@ CACHED, TO_DO, SHARED = "cached", "to do", "with a job above"
 HEADER = ["job", "scores", "selection", "training", "result", "time"]
 DRAWING_SECONDS_PER_PAIR = 0.0008  # of the demo, on the two cores of the reference results' machine
 BYTES_PER_SCORE = 24  # uid and score
-REFERENCE = CHECKOUT / "results" / "reference"  # part of a checkout, not of the wheel
+
 OF_REFERENCE = "the reference results, on their machine"
 # Settings of a training that do not change the seconds per sample.
 FREE = {"samples_seen", "seed", "lr", "warmup_ratio", "weight_decay"}
@@ -62,7 +62,7 @@ class Timings:
         own = [r for r in _results(results, changed_ns) if r.machine == machine()]
         self._sources = {f"{results}, on this machine": own}
         if device == "cpu":
-            self._sources.setdefault(OF_REFERENCE, _results(REFERENCE, 0))
+            self._sources.setdefault(OF_REFERENCE, _results(REFERENCE_RESULTS, 0))
 
     def median(self, seconds_of: Callable[[Result], float | None]) -> tuple[float | None, str]:
         """Return the median over the results for which a function knows the seconds, and whose results they are."""
