@@ -43,7 +43,7 @@ LINE = "2 of the 8 selected pairs cannot be read (1 image_missing, 1 image_unrea
 
 @pytest.mark.parametrize("task", ["reshard", "train"])
 def test_fewer_than_k_readable_pairs_stop(task: str, run: Run, settings: list[str], tmp_path: Path) -> None:
-    output = [f"task.output={tmp_path / 'out'}"] if task == "reshard" else ["models=demo"]
+    output = [f"task.output={tmp_path / 'out'}"] if task == "reshard" else ["models=demo", "budget=2m"]
     done = run(f"task={task}", *settings, *output, "selection.tolerate=0.2")
     assert_one_line(done, f"{LINE}; complete the pool's images")
     assert "selection.tolerate=0.25" in done.stderr

@@ -40,7 +40,7 @@ def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_
 def test_times_are_medians_of_runs_on_a_machine_like_this(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "REFERENCE", tmp_path / "reference")
+    monkeypatch.setattr(plan, "REFERENCE_RESULTS", tmp_path / "reference")
     made = [(tmp_path, seed, machine(), seconds) for seed, seconds in enumerate((4, 10, 6))]
     made += [(tmp_path, 3, "another machine", 100), (tmp_path / "reference", 0, "another machine", 50)]
     for folder, seed, where, seconds in made:
