@@ -133,7 +133,6 @@ TASKS: dict[str, Any] = {
     "report": {
         "folders": list[str],
         "publish": list[str],
-        "picture": str | None,
         "columns": list[str] | str | None,
         "full": bool,
     },

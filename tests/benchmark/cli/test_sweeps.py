@@ -18,6 +18,7 @@ from benchmark.core.output_folder import writable_folder
 from benchmark.core.records import scan_records, write_record
 from benchmark.results.result import Result
 from benchmark.run.output import Finished
+from tests import pretended_task
 from tests.benchmark.results.report.made_results import result
 from tests.benchmark.run.test_demo_chain import DEMO, SMALL
 from tests.command_line import Run, assert_one_line
@@ -90,7 +91,7 @@ def test_progress_errors_and_the_exit_code(
     assert [line for line in table if line.startswith("seed=")] == [
         "seed=1 skipped 0.0 seed1.json",
         "seed=0 done 60.0 seed0.json",
-        "seed=3 failed 0.0 ZeroDivisionError: a bug",
+        f"seed=3 failed 0.0 {pretended_task.__file__}, line 18: ZeroDivisionError: a bug",
         "seed=5 failed 0.0 seed=5 must be another",
         "seed=4 done 60.0 seed4.json",
     ]
