@@ -92,6 +92,7 @@ def test_a_missing_pool_is_a_user_error(tmp_path: Path) -> None:
         score(tmp_path / "nosuch", Random())
 
 
+@pytest.mark.slow
 def test_a_run_its_report_and_its_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_demo: list[str]
 ) -> None:

@@ -122,6 +122,7 @@ def test_subset_and_result_are_artifacts(logged: OfflineRun) -> None:
     assert {"clip", "200k"} <= set(record.aliases)
 
 
+@pytest.mark.slow
 def test_a_continued_run_is_one_curve_when_synced(tmp_path: Path) -> None:
     """The second time it goes on from a checkpoint, and logs a part of the curve again."""
     for seen in (range(100, 600, 100), range(400, 1000, 100)):
