@@ -1,7 +1,8 @@
 """The interface of filters: a filter only scores; the harness owns loops, devices, caching, timing and thresholds."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,11 @@ import numpy.typing as npt
 from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_file
 from benchmark.core.identity import Identified
+from benchmark.core.images import DECODER
+from benchmark.core.paths import user_path
+from benchmark.core.requirements import Requirement, State
 from benchmark.core.source_code import code_hash
 from benchmark.core.uids import UidArray
 
@@ -27,6 +32,9 @@ class Reader(Identified, ABC):
 
     needs: frozenset[str]
     features: "tuple[Features, ...]" = ()
+    uses: Sequence[
+        str | Path
+    ] = ()  # files that it reads, such as a list of words: their content is part of the key
     batch_size: ClassVar[int] = 256
 
     @property
@@ -43,10 +51,12 @@ class Reader(Identified, ABC):
     def key(self) -> str:
         """Return the cache key: a readable name and a hash of the identity, the code, and the keys of `features`.
 
-        An edited filter is scored again, see `code_hash`.
+        An edited filter is scored again, see `code_hash`; a filter of images also if they are decoded otherwise.
         """
         code = sorted(code_hash(of) for of in self.classes())
-        return self._key([self.identity(), code, [part.key() for part in self.features]])
+        decoder = [DECODER] if "image" in self.sources else []
+        files = [[hash_file(user_path(str(file))) for file in self.uses]] if self.uses else []
+        return self._key([self.identity(), code, [part.key() for part in self.features], *decoder, *files])
 
     def all_features(self) -> dict[str, "Features"]:
         """Return the features under this reader, at any depth, by their keys: each after the features under it."""
@@ -58,6 +68,15 @@ class Reader(Identified, ABC):
 
     def setup(self, device: Device) -> None:
         """Load models, once per worker; the models of `features` are loaded by themselves."""
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Yield the files that it `uses`, and what its parts need."""
+        for file in self.uses:
+            if not user_path(str(file)).is_file():
+                yield Requirement(
+                    str(file), State.MISSING, f"{type(self).__name__}.uses: {file} must be a file"
+                )
+        yield from super().requirements()
 
 
 class Features(Reader):

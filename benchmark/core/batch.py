@@ -25,7 +25,11 @@ IMAGE_MISSING = "image_missing"
 IMAGE_UNREADABLE = "image_unreadable"
 IMAGE_TOO_LARGE = "image_too_large"
 IMAGE_TOO_NARROW = "image_too_narrow"
+IMAGE_TOO_SLOW = "image_too_slow"
 KEY_REPEATED = "key_repeated"
+KEY_WITH_DOT = (
+    "key_with_dot"  # webdataset ends the key at the first dot, so that its files are parts of another
+)
 METADATA_INVALID = "metadata_invalid"
 METADATA_MISSING = "metadata_missing"
 NO_CLUSTER = "no_cluster"
@@ -33,6 +37,7 @@ NO_SCORE = "no_score"
 NOT_IN_METADATA = "not_in_metadata"
 NSFW = "nsfw"
 PAIR_OF_CORRUPT_SHARD = "pair_of_corrupt_shard"
+UID_INVALID = "uid_invalid"
 # These two count shards: how many pairs they held is not known.
 SHARD_CORRUPT = "shard_corrupt"
 SHARD_EMPTY = "shard_empty"

@@ -21,7 +21,7 @@ class Identified:
         return {"class": f"{type(self).__module__}.{type(self).__qualname__}"} | {
             name: _identity(value)
             for name, value in vars(self).items()
-            if not name.startswith("_") and name != "needs"
+            if not name.startswith("_") and name not in ("needs", "uses")
         }
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from benchmark.core.batch import SampleError, counts
 from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
+from benchmark.core.images import DECODER
 from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.progress import progress
 from benchmark.pool.subset import Subset
@@ -28,7 +29,7 @@ def unreadable_images(subset: Subset, sha256: str) -> Counter[str]:
         sha256: hash of all selected uids.
     """
     files = [[shard.url, shard.fingerprint] for shard in subset.shards]
-    key = hash_json([sha256, files], 16)
+    key = hash_json([sha256, files, DECODER], 16)
     cached = cache_folder("readable") / f"{key}.json"
     if (known := read_cached(cached)) is not None:
         return Counter(known)

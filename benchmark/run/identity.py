@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 from benchmark.core.cached_files import intact
 from benchmark.core.devices import device_type
 from benchmark.core.hashes import hash_json, hash_text
+from benchmark.core.images import DECODER
 from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.core.records import scan_records
 from benchmark.core.source_code import own_code
@@ -126,7 +127,13 @@ def training_fingerprint(
         device: ``"cpu"`` or ``"cuda"``; they differ in rounding, and in their usual precision.
         captions_sha256: hash of the other captions; None without any.
     """
-    parts = [subset_sha256, model.identity(), device, *([captions_sha256] if captions_sha256 else [])]
+    parts = [
+        subset_sha256,
+        model.identity(),
+        device,
+        *([captions_sha256] if captions_sha256 else []),
+        DECODER,
+    ]
     precision = model.training.precision_on(device)
     if own := own_code(type(model)):
         parts.append({"code": own})

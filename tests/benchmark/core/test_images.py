@@ -1,8 +1,10 @@
 """Images from the web: of every mode, too large, too narrow, damaged."""
 
 import io
+import itertools
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +17,78 @@ from benchmark.pool.tar_index import index_tar
 from tests.pools import rows, write_tar
 
 
-def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
+def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
     buffer = io.BytesIO()
-    image.save(buffer, kind)
+    image.save(buffer, kind, **options)
     return buffer.getvalue()
+
+
+def lettering(clear: str = "RGBA") -> Image.Image:
+    """Black on nothing."""
+    image = Image.new("RGBA", (40, 20), (0, 0, 0, 0))
+    image.paste((0, 0, 0, 255), (10, 5, 20, 15))
+    return image.convert(clear) if clear != "P" else image.quantize(4)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [("RGBA", "PNG"), ("LA", "PNG"), ("P", "PNG"), ("RGBA", "GIF"), ("RGBA", "WEBP"), ("RGBA", "AVIF")],
+)
+def test_what_is_clear_is_white(mode: str, kind: str) -> None:
+    options = {"lossless": True} if kind == "WEBP" else {}
+    decoded = np.asarray(decode_image(encoded(lettering(mode), kind, **options)))
+    assert decoded[0, 0].min() > 250
+    assert decoded[10, 15].max() < 5
+
+
+def test_half_clear_is_half_white() -> None:
+    assert decode_image(encoded(Image.new("RGBA", (3, 3), (0, 0, 0, 128)))).getpixel((0, 0)) == (
+        127,
+        127,
+        127,
+    )
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
+@pytest.mark.parametrize(
+    ("orientation", "size", "top"),
+    [(1, (80, 40), (40, 5)), (3, (80, 40), (40, 35)), (6, (40, 80), (35, 40)), (8, (40, 80), (5, 40))],
+)
+def test_photos_stand_upright(
+    kind: str, orientation: int, size: tuple[int, int], top: tuple[int, int]
+) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    photo = Image.new("RGB", (80, 40), "red")
+    photo.paste((0, 0, 255), (0, 0, 80, 20))  # the upper half as it is stored
+    decoded = decode_image(encoded(photo, kind, exif=exif))
+    assert decoded.size == size
+    assert decoded.getpixel(top)[2] > 150
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+def test_damaged_exif_costs_no_image() -> None:
+    data = encoded(Image.new("RGB", (8, 4)), "JPEG", exif=b"Exif\0\0MM\0*\xff\xff\xff\xff")
+    assert decode_image(data).size == (8, 4)
+
+
+def test_a_jpeg_of_many_scans_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = encoded(Image.effect_noise((64, 64), 50).convert("RGB"), "JPEG", progressive=True)
+    last = whole.rindex(b"\xff\xda")
+    scans = whole[:last] + whole[last:-2] * 100 + whole[-2:]
+    assert decode_image(whole + b"\xff\xda" * 200).size == (64, 64)  # a film behind the picture
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda _: pytest.fail("pixels were decoded"))
+    with pytest.raises(SampleError, match="image_too_slow"):
+        decode_image(scans)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF"])
+def test_decoding_ends_when_its_seconds_are_spent(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encoded(Image.effect_noise((900, 900), 80), kind)
+    clock = itertools.count(step=3.0)  # 3 seconds between two looks at it
+    monkeypatch.setattr("time.thread_time", lambda: next(clock))
+    with pytest.raises(SampleError, match="image_too_slow"):
+        decode_image(data)
 
 
 @pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK", "RGBA", "I;16", "LA"])
@@ -84,7 +154,7 @@ def test_damage_is_unreadable_and_no_other_error(kind: str) -> None:
         except SampleError as error:
             found[error.reason] += 1
     assert found["image_unreadable"] > 0
-    assert set(found) <= {"RGB", "image_unreadable", "image_too_large", "image_too_narrow"}
+    assert set(found) <= {"RGB", "image_unreadable", "image_too_large", "image_too_narrow", "image_too_slow"}
 
 
 def test_a_batch_holds_a_bounded_number_of_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
