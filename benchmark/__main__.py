@@ -1,7 +1,6 @@
 """``python -m benchmark [task=run] filter=clip size=200k pool=demo downstream=both``."""
 
 import sys
-import traceback
 from pathlib import Path
 
 import hydra
@@ -10,13 +9,13 @@ from omegaconf import DictConfig
 
 from benchmark.cli.help_text import answer
 from benchmark.cli.jobs import compose_jobs, make_job, planned_sweeps, print_plan
-from benchmark.cli.mistakes import end_with_mistakes, explain_command, own_bug
+from benchmark.cli.mistakes import end_with_error, end_with_mistakes, explain_command
 from benchmark.cli.overrides import normalised
 from benchmark.cli.own_parts import name_own_parts
 from benchmark.cli.process import raise_if_stopped, set_environment, stop_on_signals
 from benchmark.core.errors import MistakesError
 from benchmark.core.progress import configure_logging
-from benchmark.run.config import CONF, USER_ERRORS, explain_all, register_resolvers
+from benchmark.run.config import CONF, explain_all, register_resolvers
 
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 
@@ -33,8 +32,9 @@ def run_task(cfg: DictConfig) -> None:
         finished = job.run()
         if finished is not None and finished.failure:
             end_with_mistakes(finished.failure, exit_code=1)
-    except USER_ERRORS as error:
-        end_with_mistakes(*explain_all(error))  # here: Hydra would print another message before main sees it
+    except Exception as error:  # here: Hydra would print the overrides before main sees it, with passwords
+        raise_if_stopped()
+        end_with_error(error, explain_all)
 
 
 def main() -> None:
@@ -64,12 +64,7 @@ def main() -> None:
             raise_if_stopped()
             if isinstance(error, OSError) and any(a.startswith("hydra.run.dir=") for a in sys.argv):
                 end_with_mistakes(f"hydra.run.dir={error.filename} cannot be made ({error.strerror})")
-            if own := own_bug(error):
-                traceback.print_exc()
-                end_with_mistakes(own, exit_code=1)
-            if isinstance(error, USER_ERRORS):
-                end_with_mistakes(explain_command(error, sys.argv[1:]))
-            raise
+            end_with_error(error, lambda error: [explain_command(error, sys.argv[1:])])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -38,6 +39,20 @@ def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
         prefix = "" if line == WAYS_ON else "error: "
         sys.stderr.write(f"{prefix}{visible(redact(remote_paths(' '.join(line.split()))))}\n")
     sys.exit(exit_code)
+
+
+def end_with_error(error: Exception, explain_lines: Callable[[Exception], Sequence[str]]) -> NoReturn:
+    """End with the lines on a mistake of the user, or with the traceback of any other error, without credentials."""
+    own = own_bug(error)
+    if isinstance(error, USER_ERRORS) and not own:
+        try:
+            lines = explain_lines(error)
+        except InstantiationException:
+            pass  # of another error than the user's
+        else:
+            end_with_mistakes(*lines)
+    sys.stderr.write(redact("".join(traceback.format_exception(error))))
+    end_with_mistakes(*([own] if own else []), exit_code=1)
 
 
 def own_bug(error: Exception) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
 import os
 import signal
 import socket
@@ -157,6 +158,8 @@ class Sweep:
         number = self._first + int(hydra.job.num)
         if os.getpid() != self._process:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that launched this one ends it
+            # joblib's processes have a start method that the processes which they start do not know.
+            multiprocessing.set_start_method("forkserver", force=True)
         register_resolvers()
         configure_logging()
         file = self._file(number, "log")

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-_USER = re.compile(r"(?<=://)[^/\s'\"]*@")
+# A password may hold a slash, which should be %2F; a port is followed by one.
+_USER = re.compile(r"(?<=://)(?:[^/\s'\"]*|[^/\s'\":@]*:(?!\d+/)[^\s'\"@]*)@")
 # All queries but the name of a view on W&B, without which its URL would lead elsewhere.
 _QUERY = re.compile(r"(\b[a-zA-Z][\w+.-]*://[^\s?'\"]*)\?(?!nw=\w+(?:\s|$))[^\s'\"]+")
 

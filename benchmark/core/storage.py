@@ -263,6 +263,10 @@ def _file_system(url: str) -> tuple[Any, str]:
     import fsspec
 
     try:
+        _ = urlsplit(url).port
+    except ValueError:
+        raise UserError(f"{url} is not a URL; write / and @ in a password as %2F and %40") from None
+    try:
         system, path = fsspec.core.url_to_fs(url, **options)
     except (ValueError, ImportError) as error:
         raise UserError(f"{url} cannot be opened: {error}") from None

@@ -21,6 +21,8 @@ JARS = Path(next(iter(pycocoevalcap.__path__)))  # the package that brings them
 # the locale, and under LANG=C every non-ASCII letter would become a question mark.
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dfile.encoding=UTF-8")
 
+OPTIONS = {"_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}  # variables that Java reads by itself
+
 
 @dataclass(frozen=True)
 class Java:
@@ -28,6 +30,11 @@ class Java:
 
     executable: Path
     version: int
+
+    @staticmethod
+    def environment() -> dict[str, str]:
+        """Return this process's environment without options for Java: METEOR never ends with ``-Xmx256m``."""
+        return {name: value for name, value in os.environ.items() if name not in OPTIONS}
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of Java with `arguments`."""
@@ -71,6 +78,7 @@ def _major_version(executable: Path) -> int | None:
             errors="replace",
             timeout=patience(30),
             check=True,
+            env=Java.environment(),
         )
     except (OSError, subprocess.SubprocessError):
         return None
@@ -90,7 +98,14 @@ def run_jar(name: str, command: Sequence[str], seconds: float, **options: Any) -
     with `name`.
     """
     try:
-        done = subprocess.run(command, capture_output=True, timeout=patience(seconds), check=True, **options)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            timeout=patience(seconds),
+            check=True,
+            env=Java.environment(),
+            **options,
+        )
     except subprocess.TimeoutExpired as error:
         raise UnavailableError(f"{name} did not end in {error.timeout:.0f} s") from None
     except subprocess.CalledProcessError as error:

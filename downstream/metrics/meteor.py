@@ -95,6 +95,7 @@ class MeteorProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
+            env=java.environment(),
         )
 
     def __enter__(self) -> Self:

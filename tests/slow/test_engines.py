@@ -125,3 +125,14 @@ def test_launchers_run_all_jobs_and_say_how_each_ended(run: Run, cache: Path, la
     assert "Traceback" not in done.stderr
     (log,) = (cache / "pairsift" / "sweeps").glob("*/job-002.log")
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error: seed=5 must be", log.read_text())
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_launched_jobs_score_with_two_workers(run: Run, tmp_path: Path, launcher: list[str]) -> None:
+    name = launcher[0].partition("_")[0]
+    pytest.importorskip(f"hydra_plugins.hydra_{name}_launcher", reason=f"pip install 'pairsift[{name}]'")
+    write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])
+    pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "engine.workers=2"]
+    done = run(f"hydra/launcher={launcher[0]}", *launcher[1:], "task=score", *pool, "filter=sba,vba")
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("scored 10 pairs")]

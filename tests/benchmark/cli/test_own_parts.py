@@ -225,6 +225,29 @@ def test_a_bug_ends_with_the_line_of_the_users_file(
     assert done.stderr.splitlines()[-1] == f"error: {file}, line {line}: {error}"
 
 
+LEAKY = """
+from filters.base import Filter
+
+
+class Leaky(Filter):
+    needs = frozenset({"text"})
+    light = True
+
+    def score(self, batch):
+        raise RuntimeError("http://me:sec/ret@host/x")
+"""
+
+
+def test_a_bug_shows_no_password(run: Run, folder: Path) -> None:
+    (folder / "leaky.py").write_text(LEAKY)
+    given = ["pool=img2dataset", "pool.url=my_pool", "size=2", "filter=leaky:Leaky"]
+    done = run("task=select", *given, "models.rewriter=http://me:secret@host/model")
+    assert done.returncode == 1, done.stderr
+    assert "RuntimeError: http://***@host/x" in done.stderr
+    assert "secret" not in done.stderr
+    assert "sec/ret" not in done.stderr
+
+
 def test_edited_code_trains_again() -> None:
     def fingerprint(text: str) -> str:
         source_code._read.cache_clear()

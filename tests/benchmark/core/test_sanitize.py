@@ -17,6 +17,8 @@ from benchmark.run.config import recorded
         ("'s3://key:se@cret@bucket/x'", "'s3://***@bucket/x'"),
         ("s3://bucket/a@b/what?", "s3://bucket/a@b/what?"),
         ("/data/pool: is it me@home?", "/data/pool: is it me@home?"),
+        ("http://u:pa/ss@h:80/x", "http://***@h:80/x"),
+        ("http://h:80/a@b", "http://h:80/a@b"),
         ("http://h/a, http://u:p@h/b?c=d, e", "http://h/a, http://***@h/b?*** e"),
     ],
 )

@@ -87,3 +87,9 @@ def test_patience_grows_with_the_load(monkeypatch):
     for load, seconds in ((0.5, 60), (2.0, 60), (20.0, 600)):
         monkeypatch.setattr(java.os, "getloadavg", lambda load=load: (load, 0.0, 0.0))
         assert java.patience(60) == seconds
+
+
+def test_options_of_the_user_do_not_reach_java(tmp_path, monkeypatch):
+    monkeypatch.setenv("_JAVA_OPTIONS", "-Xmx256m")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx256m")
+    assert java.run_jar("PTB", ["env"], 10).count(b"-Xmx256m") == 0
