@@ -5,7 +5,7 @@ absent, and a star means any other name. `NODE` is a node with a `_target_` (a f
 the arguments of its class.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -136,7 +136,7 @@ TASKS: dict[str, Any] = {
         "columns": list[str] | str | None,
         "full": bool,
     },
-    "reshard": {"output": Path},
+    "reshard": {"output": Path, "members": Literal["known", "all"]},
     "score": {"shards": str | None},
     "text_spotting": {
         "vocabulary": str,

@@ -21,7 +21,7 @@ from benchmark.pool.subset_writer import NAME, OutputTar, WriteTar, copy_metadat
 from benchmark.pool.tar_index import Integers
 
 SHARD_SIZE = 10_000  # samples per tar
-VERSION = 1  # raised when the same samples get other files
+VERSION = 2  # raised when the same samples get other files
 _META = "meta.json"
 _LAST = "sample_ids.npy"
 
@@ -33,10 +33,11 @@ def reshard(
     engine: Engine,
     shard_size: int = SHARD_SIZE,
     source: Pool | None = None,
+    every_member: bool = False,
 ) -> int:
     """Write samples of a local `pool` to ``location/shards/{:08d}.tar``; return their number.
 
-    The images and any other members of a sample are copied byte for byte. Its JSON keeps all fields, with the uid and
+    The images and other members of a sample are copied byte for byte. Its JSON keeps all fields, with the uid and
     the caption that counts. Next to the tars: ``metadata/*.parquet``, ``sizes.json`` (samples per tar), ``meta.json``
     (``output_shard_count``, ``output_shard_format``), which is written first, and ``sample_ids.npy``, written last.
     Files that an earlier, killed call has written are kept.
@@ -48,6 +49,7 @@ def reshard(
         engine: writes the tars, many at a time.
         shard_size: samples per tar.
         source: the pool that the samples were fetched from and whose metadata is copied, if it is not `pool`.
+        every_member: whether members of any kind are copied, not only of `KNOWN_EXTENSIONS`.
 
     Raises:
         UserError: for a folder that holds anything else than these samples.
@@ -55,13 +57,13 @@ def reshard(
     source, folder = source or pool, OutputFolder(location)
     uids = np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in parts)])
     starts = range(0, len(uids), shard_size)
-    if begin(location, _identity(source, uids, shard_size), len(starts)):
+    if begin(location, _identity(source, uids, shard_size, every_member), len(starts)):
         return len(uids)
     unlisted = ~copy_metadata(source, uids, folder)
     tars = list(_missing_tars(folder, parts, unlisted, starts))
     if tars:
         with progress("reshard", len(tars), "shards") as advance:
-            for _ in engine.run(WriteTar(pool, sum(len(tar.unlisted) for tar in tars)), tars):
+            for _ in engine.run(WriteTar(pool, sum(len(tar.unlisted) for tar in tars), every_member), tars):
                 advance(1, "")
     sizes = {f"{NAME.format(n)}.tar": min(shard_size, len(uids) - start) for n, start in enumerate(starts)}
     folder.write_text("shards/sizes.json", json.dumps(sizes))
@@ -133,7 +135,7 @@ def _begun(folder: OutputFolder) -> str | None:
     return meta.get("samples") if isinstance(meta, dict) else None
 
 
-def _identity(pool: Pool, uids: UidArray, shard_size: int) -> str:
+def _identity(pool: Pool, uids: UidArray, shard_size: int, every_member: bool) -> str:
     """Return a hash of the inputs of a resharded subset's files."""
     shards = [[shard.name, shard.fingerprint] for shard in (*pool.tars, *pool.metadata)]
-    return hash_json([VERSION, pool.key, shards, shard_size, hash_bytes(uids.tobytes())], 16)
+    return hash_json([VERSION, pool.key, shards, shard_size, every_member, hash_bytes(uids.tobytes())], 16)

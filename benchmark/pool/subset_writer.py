@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import from_numpy
+from benchmark.core.images import IMAGE_EXTENSIONS
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.tar_members import BLOCK
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
@@ -23,7 +24,7 @@ from benchmark.pool.parquet_reader import read_rows
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import ShardSamples
 from benchmark.pool.tar_index import Members
-from benchmark.pool.tar_samples import IMAGE_EXTENSIONS, parse_json
+from benchmark.pool.tar_samples import parse_json
 
 METADATA = "metadata"  # the folder
 NAME = "{:08d}"  # of a tar, by its number
@@ -36,6 +37,8 @@ _REST = sum(b" " * 8) + sum(
     _END
 )  # the part of a header's sum for the checksum's field and the fields after it
 _RENAMED = dict.fromkeys(IMAGE_EXTENSIONS, "jpg") | {"json": "json", "txt": "txt"}  # trainers look for jpg
+# Of members that are copied: others, such as .pickle, would be run by some readers of webdatasets.
+KNOWN_EXTENSIONS = IMAGE_EXTENSIONS | {"json", "txt", "cls", "npy"}
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can name them, and UTF-8 cannot hold them
 Fields = dict[str, Any]
 
@@ -65,11 +68,13 @@ class WriteTar:
     Args:
         pool: holds the samples.
         samples: how many all tars have.
+        every_member: whether members of any kind are copied, not only of `KNOWN_EXTENSIONS`.
     """
 
-    def __init__(self, pool: Pool, samples: int) -> None:
+    def __init__(self, pool: Pool, samples: int, every_member: bool) -> None:
         self.pool = pool
         self.light = samples < _LIGHT
+        self.every_member = every_member
 
     def setup(self, device: str) -> None:
         """Load nothing."""
@@ -94,12 +99,23 @@ class WriteTar:
             )
             with self.pool.local(part.shard) as path, path.open("rb") as file:
                 for uid, text, places in samples:
-                    members = _read_members(file, places)
+                    members = self._read_members(file, places)
                     fields = self._fields(parse_json(members.get("json")), uid, text)
                     members |= {"json": json.dumps(fields).encode(), "txt": text.encode()}
                     output.writelines(tar_blocks(f"{number:09d}", members))
                     yield fields
                     number += 1
+
+    def _read_members(self, file: BinaryIO, places: Members) -> dict[str, bytes]:
+        """Return the members of a sample by extension; that of the image is always jpg."""
+        renamed = {self.pool.columns.get("image", "jpg").lower(): "jpg"} | _RENAMED
+        read = {}
+        for extension, offset, size in places:
+            name = renamed.get(extension.lower(), extension)
+            if self.every_member or name.lower().rpartition(".")[2] in KNOWN_EXTENSIONS:
+                file.seek(offset)
+                read[name] = file.read(size)
+        return read
 
     def _fields(self, fields: Fields, uid: str, text: str) -> Fields:
         """Return all fields of a sample's JSON, with ours under our names: its reader needs no map of columns."""
@@ -126,15 +142,6 @@ def tar_blocks(key: str, members: Mapping[str, bytes]) -> Iterator[bytes]:
         yield header(f"{key}.{extension}", len(data))
         yield data
         yield bytes(-len(data) % BLOCK)
-
-
-def _read_members(file: BinaryIO, places: Members) -> dict[str, bytes]:
-    """Return the members of a sample by extension; that of the image is always jpg."""
-    read = {}
-    for extension, offset, size in places:
-        file.seek(offset)
-        read[_RENAMED.get(extension.lower(), extension)] = file.read(size)
-    return read
 
 
 def copy_metadata(pool: Pool, uids: UidArray, folder: OutputFolder) -> npt.NDArray[np.bool_]:

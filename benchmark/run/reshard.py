@@ -22,6 +22,7 @@ def reshard(job: Job) -> None:
     for number, uids in enumerate(selection.epochs):
         parts = use_metadata_captions(selected_samples(local, uids), pool)
         location = f"{folder}/epoch{number:03d}" if len(selection.epochs) > 1 else folder
-        count = write_tars(local, parts, location, job.engine, source=pool)
+        every = job.cfg.task.members == "all"
+        count = write_tars(local, parts, location, job.engine, source=pool, every_member=every)
         print_result(f"wrote {count:,} of {len(uids):,} samples")
     print_result(folder)

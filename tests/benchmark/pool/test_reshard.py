@@ -19,7 +19,7 @@ from benchmark.pool import subset_writer
 from benchmark.pool.pool import Pool
 from benchmark.pool.reshard import check_unused, reshard
 from benchmark.pool.subset import Subset, selected_samples, use_metadata_captions
-from tests.pools import rows, write_metadata, write_pool, write_tar
+from tests.pools import Row, rows, write_metadata, write_pool, write_tar
 
 CHOSEN = [0, 5, 6, 7, 11]
 ENGINE = LocalEngine("cpu")
@@ -118,7 +118,7 @@ def test_images_are_named_jpg_and_other_members_keep_their_names(tmp_path: Path)
     sample.key = "deep.er/clé" + "k" * 130
     sample.files = {"PNG": sample.image, "seg.cls": b"a", "__": b"", "json": fields, "txt": b"another"}
     write_tar(tmp_path / "pool" / "0.tar", [sample])
-    write(Pool("p", str(tmp_path / "pool")), [0], tmp_path / "out")
+    write(Pool("p", str(tmp_path / "pool")), [0], tmp_path / "out", every_member=True)
     with tarfile.open(tmp_path / "out" / "shards" / "00000000.tar") as tar:
         members = {name: tar.extractfile(name).read() for name in tar.getnames()}
     assert {name: members.pop(f"000000000.{name}") for name in ("jpg", "seg.cls", "__", "txt")} == {
@@ -126,6 +126,23 @@ def test_images_are_named_jpg_and_other_members_keep_their_names(tmp_path: Path)
     }  # fmt: skip
     assert json.loads(members.pop("000000000.json"))["n"] == float("inf")
     assert not members
+
+
+def test_members_that_a_reader_would_run_are_left_out(tmp_path: Path) -> None:
+    image, fields = rows(1)[0].image, json.dumps({"uid": rows(1)[0].uid}).encode()
+    files = {
+        "img": image,
+        "cap": b"a dog",
+        "json": fields,
+        "seg.PNG": image,
+        "pickle": b"cos",
+        "a.pth": b"PK",
+    }
+    write_tar(tmp_path / "pool" / "0.tar", [Row("0", "", "", b"", files=files)])
+    pool = Pool("p", str(tmp_path / "pool"), {"image": "img", "text": "cap"})
+    write(pool, [0], tmp_path / "out")
+    with tarfile.open(tmp_path / "out" / "shards" / "00000000.tar") as tar:
+        assert set(tar.getnames()) == {f"000000000.{name}" for name in ("jpg", "seg.PNG", "json", "txt")}
 
 
 def test_without_metadata_it_is_made_of_the_json(tmp_path: Path) -> None:
