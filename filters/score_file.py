@@ -89,7 +89,7 @@ class ScoreFile(Filter):
         try:
             uids = encode_uid_column(keys)
         except ValueError as error:
-            raise UserError(f"{path}: {error}; uids are 32 hex characters") from None
+            raise UserError(f"{path}: {error}; uids are 32 hex characters or UUIDs") from None
         order = sort_uids(uids)  # stable: of equal uids the first one wins
         self._uids, self._scores = uids[order], self._scores[order]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
@@ -79,10 +78,10 @@ def _read_hex(path: Path) -> UidArray:
             types = pa.csv.ConvertOptions(include_columns=[UID], column_types={UID: pa.string()})
             with open_text(path) as file:
                 column = pa.csv.read_csv(file, read_options=names, convert_options=types)[UID]
-        uids = encode_uid_column(pc.cast(column, pa.string()))
+        uids = encode_uid_column(column)
     except (*DAMAGE, ValueError, KeyError) as error:
         reason = str(error).split("\n")[0][:200]
         raise UserError(
-            f"filter.path={path}: {reason}; give one uid of 32 hex characters per sample, in a column {UID}"
+            f"filter.path={path}: {reason}; give one uid per sample, 32 hex characters or a UUID, in a column {UID}"
         ) from None
     return uids[sort_uids(uids)]

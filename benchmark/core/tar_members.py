@@ -48,6 +48,16 @@ class Member(NamedTuple):
     end: int
 
 
+def split_name(name: str) -> tuple[str, str]:
+    """Return the key and the extension of a member by webdataset's rule: the first dot of a file's name ends the key.
+
+    The file has no name before that dot if another program hides it, as macOS does with ``._0.jpg``.
+    """
+    folder, slash, base = name.rpartition("/")
+    stem, _, extension = base.partition(".")
+    return f"{folder}{slash}{stem}", extension
+
+
 def padded(size: int) -> int:
     """Return the bytes that `size` bytes of data take in a tar."""
     return -(-size // BLOCK) * BLOCK

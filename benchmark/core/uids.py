@@ -27,7 +27,9 @@ Words = npt.NDArray[np.uint64]
 UID_COLUMNS = ("uid_high", "uid_low")
 _HEX_CHARACTERS = 32
 _AT_ONCE = 1 << 20  # uids that are compared, searched or sorted at a time
-_HEX = re.compile(r"[0-9a-fA-F]{32}")
+_DASHES = (8, 13, 18, 23)  # their positions in the 36 characters of a UUID
+UUID = r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-([0-9a-fA-F]{4})-([0-9a-fA-F]{4})-([0-9a-fA-F]{12})"
+_HEX = re.compile(rf"[0-9a-fA-F]{{32}}|{UUID}")
 
 # What numpy raises for a header that is cut, nested without end, or says what no array can be.
 _ODD_HEADER = (ValueError, TypeError, EOFError, OverflowError, SyntaxError, MemoryError, TokenError)
@@ -43,9 +45,10 @@ def make_uids(sources: Iterable[bytes]) -> UidArray:
     return _of_bytes(b"".join([hashlib.blake2b(source, digest_size=16).digest() for source in sources]))
 
 
-def is_uid(value: object) -> bool:
-    """Tell whether `value` is a string of 32 hex characters."""
-    return isinstance(value, str) and _HEX.fullmatch(value) is not None
+def read_uid(value: object) -> str | None:
+    """Return the 32 hex characters of a uid that is such a string, in upper or lower case, or a UUID; else None."""
+    is_uid = isinstance(value, str) and _HEX.fullmatch(value) is not None
+    return str(value).replace("-", "").lower() if is_uid else None
 
 
 def encode_uids(uids: Sequence[str]) -> UidArray:
@@ -56,22 +59,42 @@ def encode_uids(uids: Sequence[str]) -> UidArray:
 
 
 def encode_uid_column(column: pa.ChunkedArray) -> UidArray:
-    """Return a parquet column of n hex strings as ``u8,u8``, without a Python string per uid.
+    """Return a parquet column of n uids as ``u8,u8``, without a Python string per uid.
 
+    They are hex strings, all with the dashes of a UUID or all without, or 16 bytes each, such as Arrow's UUID type.
     Raises ValueError when one is missing or malformed.
     """
-    chunks = [_encode(_characters(chunk)) for chunk in column.chunks]
+    chunks = [_of_bytes(_bytes(c)) if is_bytes_of_uids(c) else _encode(_characters(c)) for c in column.chunks]
     return np.concatenate([np.empty(0, UID_DTYPE), *chunks])
 
 
-def _characters(array: pa.StringArray) -> memoryview:
+def is_bytes_of_uids(array: pa.Array) -> bool:
+    """Tell whether a column has 16 bytes per value."""
+    return bool(array.type == pa.binary(16) or array.type == pa.uuid())
+
+
+def _bytes(array: pa.Array) -> memoryview:
+    if array.null_count:
+        raise ValueError("a uid is missing")
+    array = array.cast(pa.binary(16))
+    start = 16 * array.offset
+    return memoryview(array.buffers()[1])[start : start + 16 * len(array)]
+
+
+def _characters(array: pa.Array) -> bytes | memoryview:
     if not len(array):
-        return memoryview(b"")
+        return b""
+    array = array.cast(pa.string())
     _, offsets, data = array.buffers()
     bounds = np.frombuffer(offsets, np.int32)[array.offset :][: len(array) + 1]
-    if array.null_count or (np.diff(bounds) != _HEX_CHARACTERS).any():
+    lengths, characters = np.diff(bounds), memoryview(data or b"")[bounds[0] : bounds[-1]]
+    if not array.null_count and (lengths == _HEX_CHARACTERS + len(_DASHES)).all():
+        rows = np.frombuffer(characters, np.uint8).reshape(len(array), -1)
+        if (rows[:, _DASHES] == ord("-")).all():
+            return np.delete(rows, _DASHES, axis=1).tobytes()
+    if array.null_count or (lengths != _HEX_CHARACTERS).any():
         raise ValueError("a uid is not 32 characters long")
-    return memoryview(data)[bounds[0] : bounds[-1]]
+    return characters
 
 
 def _encode(characters: bytes | memoryview) -> UidArray:
@@ -82,7 +105,7 @@ def _encode(characters: bytes | memoryview) -> UidArray:
     return _of_bytes(words)
 
 
-def _of_bytes(words: bytes) -> UidArray:
+def _of_bytes(words: bytes | memoryview) -> UidArray:
     return np.frombuffer(words, ">u8").astype(np.uint64).view(UID_DTYPE)
 
 

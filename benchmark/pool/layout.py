@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -53,7 +54,8 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
     Raises `UserError` for anything named like a shard there that is not a file.
     """
     patterns = url.split("::")
-    listed = all(file_name(pattern).endswith((TAR, PARQUET)) for pattern in patterns)
+    is_folder = not is_remote(url) and Path(url.removeprefix("file://")).is_dir()  # Spark's x.parquet is one
+    listed = not is_folder and all(file_name(pattern).endswith((TAR, PARQUET)) for pattern in patterns)
     tars, metadata = _listed(patterns) if listed else _in_folder(url)
     if not is_remote(url):
         paths = [shard.path for shard in (*tars, *metadata)]
@@ -206,14 +208,37 @@ class PoolFields:
 
     def naming_hint(self) -> str:
         """Return the fields of the first file that can be read, and how to name that of the captions."""
-        names = next(self._all_fields(), [])
+        names = next(self._schemas(), None)
+        if names is None and self._tar is not None:
+            names, extensions = field_names(self._tar)
+            if not names:
+                held = " and ".join(f".{extension}" for extension in extensions) or "nothing"
+                return (
+                    f"its tars hold {held}: images must end in .jpg, .png, ..., captions in .txt or .json; name other"
+                    " extensions with pool.columns.image=NAME pool.columns.text=NAME"
+                )
         columns = f"the columns {', '.join(names)}" if names else "no columns"
         return f"it has {columns}; name that of the captions with pool.columns.text=NAME"
+
+    def uid_hint(self) -> str:
+        """Return the first uid of the metadata, and what it must be."""
+        must = "a uid must be 32 hexadecimal digits or a UUID"
+        for shard in self._metadata:
+            with suppress(*DAMAGE), open_file(shard.url) as file:
+                parquet = pq.ParquetFile(file)
+                name = pick_column("uid", self._columns, parquet.schema_arrow.names) or "uid"
+                value = next(parquet.iter_batches(1, columns=[name]))[name][0]
+                return (
+                    f"{must}, and column {name} has {str(value)[:40]} ({value.type}); name another with"
+                    " pool.columns.uid=NAME, or rename it: pairs without uid get a hash of url and caption"
+                )
+        return must
 
     def _all_fields(self) -> Iterator[list[str]]:
         yield from self._schemas()
         if self._tar is not None:
-            yield field_names(self._tar)
+            fields, extensions = field_names(self._tar)
+            yield fields + extensions
 
     def _schemas(self) -> Iterator[list[str]]:
         """Yield the columns of each metadata parquet that can be opened."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
-from benchmark.core.batch import CAPTION_TOO_LONG, METADATA_INVALID, SampleError
+from benchmark.core.batch import CAPTION_TOO_LONG, UID_INVALID, SampleError
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_json
 from benchmark.core.storage import local_path
@@ -117,7 +117,7 @@ class CaptionSources:
         for record in (record for file in self._files for record in _records(file)):
             listed, given = listed_uids(record[UID])
             if len(listed) < len(record):
-                drops[METADATA_INVALID] += len(record) - len(listed)
+                drops[UID_INVALID] += len(record) - len(listed)
             rows = uids.find(given)
             hits = rows >= 0
             # As bytes: a string that is not valid UTF-8 is one caption lost, not an error.

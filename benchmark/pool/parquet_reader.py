@@ -1,8 +1,9 @@
 """Samples of a metadata parquet, in batches, without opening a tar."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,16 @@ from benchmark.core import batch
 from benchmark.core.arrow import DAMAGE, from_numpy, from_strings, to_mask, to_numpy
 from benchmark.core.batch import Batch
 from benchmark.core.storage import open_file
-from benchmark.core.uids import UidArray, UidIndex, decode_uids, encode_uid_column, encode_uids, make_uids
+from benchmark.core.uids import (
+    UUID,
+    UidArray,
+    UidIndex,
+    decode_uids,
+    encode_uid_column,
+    encode_uids,
+    is_bytes_of_uids,
+    make_uids,
+)
 from benchmark.pool.sample_fields import (
     as_text,
     check_uid,
@@ -29,6 +39,7 @@ IDENTITY = ("uid", "url", "key", "text", "status")
 NSFW = "nsfw"
 _IN_PLACE_OF_UID = frozenset({"url", "key"})
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
+MAX_BATCH_BYTES = 1 << 28  # of one column in a batch, decoded
 _EXACT = 1 << 53  # float64 holds every integer up to here
 _Rows = npt.NDArray[np.int64]
 Record = Mapping[str, pa.Array]
@@ -113,18 +124,22 @@ def _values_of(
 
 
 def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
-    """Return the rows of a column of hex strings whose uid is well-formed, and these uids."""
-    if column.type not in (pa.string(), pa.large_string()):
+    """Return the rows of a column whose uid is well-formed, and these uids; see `encode_uid_column`."""
+    if is_bytes_of_uids(column):
+        well_formed = column.is_valid()
+    elif is_text(column.type):
+        try:
+            return np.arange(len(column)), encode_uid_column(pa.chunked_array([column]))
+        except ValueError:  # not all of them are
+            pass
+        # As bytes: a string that is not valid UTF-8 costs only its own row.
+        column = pc.replace_substring_regex(column.cast(pa.large_binary()), f"^{UUID}$", r"\1\2\3\4\5")
+        well_formed = pc.fill_null(pc.match_substring_regex(column, "^[0-9a-fA-F]{32}$"), False)
+    else:
         return np.empty(0, np.int64), encode_uids([])
-    try:
-        return np.arange(len(column)), encode_uid_column(pa.chunked_array([column.cast(pa.string())]))
-    except ValueError:  # not all of them are
-        pass
-    # As bytes: a string that is not valid UTF-8 costs only its own row.
-    column = column.cast(pa.large_binary())
-    well_formed = pc.fill_null(pc.match_substring_regex(column, "^[0-9a-fA-F]{32}$"), False)
-    uids = encode_uid_column(pa.chunked_array([column.filter(well_formed).cast(pa.string())]))
-    return np.flatnonzero(to_mask(well_formed)), uids
+    return np.flatnonzero(to_mask(well_formed)), encode_uid_column(
+        pa.chunked_array([column.filter(well_formed)])
+    )
 
 
 def _batch(
@@ -264,7 +279,8 @@ def read_records(
             if reason := _unusable(parquet, present):
                 drops[reason] += left
                 return
-            for record in _batches(parquet, batch_size, present, in_place_of_uid):
+            rows = _safe_rows(file, parquet, set(present.values()), batch_size)
+            for record in _batches(parquet, rows, present, in_place_of_uid):
                 left -= len(record)
                 yield {
                     ours: _plain(record[name])
@@ -277,6 +293,28 @@ def read_records(
         drops[batch.SHARD_CORRUPT] += 1
     elif left > 0:
         drops[batch.PAIR_OF_CORRUPT_SHARD] += left
+
+
+def _safe_rows(file: BinaryIO, parquet: pq.ParquetFile, names: Collection[str], batch_size: int) -> int:
+    """Return how many rows a batch may have, at most `batch_size`, for texts of at most `MAX_BATCH_BYTES` per column.
+
+    A caption of a megabyte takes a megabyte in the file if all rows have it: the dictionary of the row group holds it
+    once. Sizes in the footer are not asked for, as pyarrow ends the process if some of them are damaged.
+    """
+    texts = [name for name in names if is_text(parquet.schema_arrow.field(name).type)]
+    if not texts:
+        return batch_size
+    dictionaries = pq.ParquetFile(file, read_dictionary=texts, buffer_size=_LOOKUP_ROWS, pre_buffer=False)
+    longest = 1
+    for group in range(parquet.num_row_groups):
+        with suppress(*DAMAGE):  # counted when its rows are read
+            for first in dictionaries.iter_batches(1, row_groups=[group], columns=texts):
+                lengths = [
+                    pc.max(pc.binary_length(column.dictionary)).as_py() or 0 for column in first.columns
+                ]
+                longest = max(longest, *lengths)
+                break
+    return max(1, min(batch_size, MAX_BATCH_BYTES // longest))
 
 
 def _batches(

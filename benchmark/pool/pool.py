@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
-from benchmark.core.batch import CAPTION_MISSING, Batch, counts
+from benchmark.core.batch import CAPTION_MISSING, KEY_WITH_DOT, UID_INVALID, Batch, counts
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
@@ -37,7 +37,7 @@ from benchmark.pool.tar_index import VERSION, TarIndex, index_tar, load_index, s
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
 # Part of every cache key: raised when the same files are read into other samples.
-READER_VERSION = 4
+READER_VERSION = 5
 # Fields that every sample has; whatever else a filter needs is a metadata column.
 SAMPLE_FIELDS = frozenset({"image", "text"})
 
@@ -239,5 +239,14 @@ class Pool:
     def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool whose samples were all dropped, by reason."""
         reasons = counts(drops) or "its files are empty"
-        hint = f"; {self.fields.naming_hint()}" if drops[CAPTION_MISSING] else ""
+        hint = ""
+        if drops[KEY_WITH_DOT]:
+            hint = (
+                "; names of files in tars must have one dot, at which webdataset ends the key: write the tars again,"
+                " with names such as photo_00021.jpg"
+            )
+        elif drops[UID_INVALID]:
+            hint = f"; {self.fields.uid_hint()}"
+        elif drops[CAPTION_MISSING]:
+            hint = f"; {self.fields.naming_hint()}"
         return UserError(f"pool {self.name} ({self.url}) has no usable pair ({reasons}){hint}")

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from benchmark.core import batch
 from benchmark.core.arrow import from_numpy, to_mask
 from benchmark.core.batch import SampleError
-from benchmark.core.uids import is_uid, make_uid
+from benchmark.core.uids import make_uid, read_uid
 
 _Rows = npt.NDArray[np.int64]
 # Other names of our columns: in img2dataset, in LAION's parquet files, in CC3M and CC12M on the hub.
@@ -65,9 +65,10 @@ def check_uid(uid: object, url: object, key: object, caption: str) -> str:
     """
     if uid is None:
         return make_uid(str(url or ("" if key is None else key)), caption)
-    if not is_uid(uid):
-        raise SampleError(batch.METADATA_INVALID)
-    return str(uid).lower()
+    read = read_uid(uid)
+    if read is None:
+        raise SampleError(batch.UID_INVALID)
+    return read
 
 
 def usable_captions(column: pa.Array, drops: Counter[str]) -> tuple[_Rows, pa.LargeStringArray]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from benchmark.core.arrow import from_numpy
 from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
@@ -111,6 +112,11 @@ class Subset:
     def lost(self) -> dict[str, int]:
         """Selected samples that cannot be read, by reason: `missing` without mismatched captions."""
         return {reason: count for reason, count in self.missing.items() if reason != CAPTION_MISMATCH}
+
+    @property
+    def repeated_captions(self) -> int:
+        """How many samples have the caption of another sample before them."""
+        return len(self._texts) - int(pc.count_distinct(self._texts).as_py())
 
     def __len__(self) -> int:
         return len(self._uids)

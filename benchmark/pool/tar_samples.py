@@ -1,6 +1,7 @@
 """The members of a tar as samples: members of one key, with their caption and the fields of their JSON."""
 
 import json
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +10,10 @@ from typing import Any, NamedTuple
 
 from benchmark.core import batch
 from benchmark.core.batch import SampleError
-from benchmark.core.tar_members import Member, tar_members
+from benchmark.core.images import IMAGE_EXTENSIONS
+from benchmark.core.tar_members import Member, split_name, tar_members
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 
-IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff"})
 MAX_CAPTION_BYTES = 1_000_000
 MAX_JSON_BYTES = 10_000_000
 _IMAGE, _CAPTION, _METADATA = "image", "caption", "metadata"
@@ -41,7 +42,7 @@ class SampleReader:
     """Reads the samples of a tar.
 
     Args:
-        columns: our names to the JSON's fields.
+        columns: our names to the JSON's fields; those of image and text may also be the extensions of their files.
         keep: fields that a sample's `metadata` holds.
         nsfw: the values of that field that are kept, () for all.
         keyed: whether the key of a sample without uid and url is part of its uid.
@@ -54,7 +55,11 @@ class SampleReader:
 
     def read(self, path: Path, drops: Counter[str]) -> Iterator[TarSample]:
         """Yield the usable samples in file order; count the others by reason in `drops`."""
-        for members in _group(path, drops):
+        for members in _group(path, self.columns, drops):
+            if dotted := members.dotted_images():
+                drops[batch.KEY_WITH_DOT] += dotted
+                if members.image is None:
+                    continue
             try:
                 yield self._sample(members)
             except SampleError as error:
@@ -81,15 +86,17 @@ class SampleReader:
         return None if name is None else fields[name]
 
 
-def field_names(path: Path) -> list[str]:
-    """Return the JSON fields of the first sample of a tar that has any."""
-    for members in _group(path, Counter()):
+def field_names(path: Path) -> tuple[list[str], list[str]]:
+    """Return the JSON fields of the first sample of a tar that has any, and the extensions of its members so far."""
+    extensions: dict[str, None] = {}
+    for members in _group(path, {}, Counter()):
+        extensions |= dict.fromkeys(members.extensions)
         try:
             if fields := parse_json(members.metadata):
-                return list(fields)
+                return list(fields), list(extensions)
         except SampleError:
             continue
-    return []
+    return [], list(extensions)
 
 
 def parse_json(raw: bytes | None) -> dict[str, Any]:
@@ -120,6 +127,8 @@ class _Members:
         image: offset and size of the image.
         caption: the bytes of the ``.txt``.
         metadata: the bytes of the JSON.
+        dotted: kinds of the members whose extensions have a dot, by the part before it: ``00021.jpg`` of
+            ``photo.00021.jpg``, whose key is ``photo``.
         reason: why they cannot be used, whatever they hold.
     """
 
@@ -130,7 +139,14 @@ class _Members:
     image: tuple[int, int] | None = None
     caption: bytes | None = None
     metadata: bytes | None = None
+    dotted: dict[str, set[str]] = field(default_factory=dict)
     reason: str | None = None
+
+    def dotted_images(self) -> int:
+        """Return how many images with dots in their names are samples of their own; a second image is not one."""
+        return sum(
+            _IMAGE in kinds and (self.image is None or len(kinds) > 1) for kinds in self.dotted.values()
+        )
 
     def add(self, member: Member, extension: str) -> None:
         """Add a member."""
@@ -142,19 +158,26 @@ class _Members:
         self.places += [member.offset, member.size]
 
 
-def _group(path: Path, drops: Counter[str]) -> Iterator[_Members]:
+def _group(path: Path, columns: Mapping[str, str], drops: Counter[str]) -> Iterator[_Members]:
     """Yield samples once all members are known: the members of a key need not be contiguous."""
+    named = (("image", _IMAGE), ("text", _CAPTION))
+    slots = {columns[ours].lower(): slot for ours, slot in named if ours in columns} | _SLOTS
     samples: dict[str, list[_Members]] = {}
     with path.open("rb") as file:
         for member in tar_members(file, drops):
-            folder, _, base = member.name.rpartition("/")
-            stem, _, extension = base.partition(".")
-            of_key = samples.setdefault(f"{folder}/{stem}", [])
-            slot = _SLOTS.get(extension.lower())
+            key, extension = split_name(member.name)
+            stem = key.rpartition("/")[2]
+            if not stem:
+                continue
+            of_key = samples.setdefault(key, [])
+            slot = slots.get(extension.lower())
             if not of_key or (slot and getattr(of_key[-1], slot) is not None):  # a new key, or one used again
                 of_key.append(_Members(stem))
             sample = of_key[-1]
             sample.add(member, extension)
+            before, _, last = extension.rpartition(".")
+            if before and last.lower() in slots:
+                sample.dotted.setdefault(before, set()).add(slots[last.lower()])
             if slot == _IMAGE:
                 sample.image = (member.offset, member.size)
             elif slot:
@@ -185,6 +208,7 @@ def _caption(raw: bytes | None, metadata: object) -> tuple[str, bool]:
         return check_caption(metadata), False
     if len(raw) > MAX_CAPTION_BYTES:
         raise SampleError(batch.CAPTION_TOO_LONG)
+    raw = raw.removeprefix(BOM_UTF8)
     if not isinstance(metadata, str) or not metadata.strip():
         return check_caption(raw), False
     text = check_caption(metadata)

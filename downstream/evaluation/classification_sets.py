@@ -11,10 +11,11 @@ from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
+from benchmark.core.images import IMAGE_EXTENSIONS
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, PositiveInt, checked
 from benchmark.core.requirements import provide
-from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile, digest_images, require_images
+from downstream.evaluation.image_files import HOW, ImageFile, digest_images, require_images
 from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
 from downstream.metrics.ranks import Ties
 
@@ -159,7 +160,7 @@ def _folder_items(name: str, folder: Path, classes: Sequence[str]) -> list[Label
         LabelledImage(f"{path.parent.name}/{path.name}", ImageFile(path), label)
         for label, of_class in enumerate(classes)
         for path in sorted((folder / of_class).glob("*"))
-        if path.suffix.lower().lstrip(".") in IMAGE_ENDINGS
+        if path.suffix.lower().lstrip(".") in IMAGE_EXTENSIONS
     ]
 
 

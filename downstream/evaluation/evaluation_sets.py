@@ -174,14 +174,14 @@ def coco_captions(
     """
 
     def parse(content: Any) -> list[Item]:
-        references: defaultdict[int, list[str]] = defaultdict(list)
+        references: defaultdict[str, list[str]] = defaultdict(list)  # by ids as text: some files quote them
         for annotation in content["annotations"]:
-            references[annotation["image_id"]].append(annotation["caption"])
+            references[str(annotation["image_id"])].append(annotation["caption"])
         return [
             Item(
                 image_id=entry["id"],
                 image=_image_file(images, entry["file_name"]),
-                references=references[entry["id"]],
+                references=references[str(entry["id"])],
                 domain=entry.get("domain"),
             )
             for entry in content["images"]

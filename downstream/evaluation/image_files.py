@@ -15,7 +15,6 @@ from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.progress import progress
 
 HOW = "task=fetch gets what can be fetched, and `--help evalset=paper` says how to get the rest"
-IMAGE_ENDINGS = ("webp", "png", "jpg", "jpeg")
 
 
 class AbsentError(UserError):

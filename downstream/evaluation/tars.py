@@ -13,10 +13,11 @@ from fsspec.implementations.local import LocalFileSystem
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_text
+from benchmark.core.images import IMAGE_EXTENSIONS
 from benchmark.core.paths import atomic_write, cache_folder
 from benchmark.core.requirements import OnFirstUseError
-from benchmark.core.tar_members import Member, tar_members
-from downstream.evaluation.image_files import HOW, IMAGE_ENDINGS, ImageFile
+from benchmark.core.tar_members import Member, split_name, tar_members
+from downstream.evaluation.image_files import HOW, ImageFile
 
 MAX_SHARDS = 10_000
 MAX_TEXT_BYTES = 1 << 20
@@ -101,15 +102,22 @@ class TarSample(NamedTuple):
 def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
     """Return the samples of a tar in its order; each must have one image and one text file ``key.ending``.
 
+    Keys end at the first dot, as in pools and webdataset; hidden files, such as macOS' ``._0.jpg``, are left out.
     Raises `UserError` unless it is whole: fewer images would be another metric.
     """
     images: dict[str, Member] = {}
     texts: dict[str, Member] = {}
+    dotted: dict[str, str] = {}  # the first name of each key
     drops = Counter[str]()
     with path.open("rb") as file:
         for member in tar_members(file, drops):
-            key, _, suffix = member.name.rpartition(".")
-            members = texts if suffix == ending else images if suffix in IMAGE_ENDINGS else {}
+            key, extension = split_name(member.name)
+            if not key.rpartition("/")[2]:
+                continue
+            suffix = extension.lower()
+            if suffix.rpartition(".")[2] in IMAGE_EXTENSIONS - {suffix}:
+                dotted.setdefault(key, member.name)
+            members = texts if suffix == ending else images if suffix in IMAGE_EXTENSIONS else {}
             if key in members:
                 kind = f".{ending} files" if suffix == ending else "images"
                 raise UserError(
@@ -118,6 +126,11 @@ def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
             members[key] = member
         if drops:
             raise UserError(f"evaluation set {name}: {path} is cut or damaged, or not a tar; fetch it again")
+        if odd := [name for key, name in dotted.items() if key not in images]:
+            raise UserError(
+                f"evaluation set {name}: {odd[0]} in {path} must have one dot in its name, at which webdataset ends"
+                " the key; write the tar again, with names such as photo_00021.jpg"
+            )
         if images.keys() != texts.keys():
             incomplete = min(images.keys() ^ texts.keys())
             raise UserError(

@@ -6,6 +6,7 @@ The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,6 +37,7 @@ from downstream.training.training_data import EmbeddedSample, EpochSamples, Samp
 if TYPE_CHECKING:
     import torch
 
+log = logging.getLogger(__name__)
 Vectors = npt.NDArray[np.float32]
 
 
@@ -80,6 +82,10 @@ class DualEncoder(Downstream):
         eval_batch_size: PositiveInt,
         unlocked: Unlocked,
     ) -> None:
+        if training.batch_size < 2:
+            raise UserError(
+                "downstream.dual_encoder.training.batch_size must be at least 2: the loss compares pairs of a batch"
+            )
         self.image_encoder = Checkpoint(image_encoder)
         self.text_encoder = Checkpoint(text_encoder)
         self.training = training
@@ -123,6 +129,13 @@ class DualEncoder(Downstream):
         """Train on `subset` for the budget."""
         from downstream.models.networks import ImageAugmentation
 
+        if 0 < len(subset) < self.training.batch_size:
+            log.warning(
+                "%s: batches of %s hold some of the %s pairs more than once, and the loss takes copies for others",
+                self.name,
+                f"{self.training.batch_size:,}",
+                f"{len(subset):,}",
+            )
         order = SampleOrder(subset.epochs, self.training.seed)
         source: Samples[Any] = subset
         cached = self.locked and self.cache_images and len(subset) > 0

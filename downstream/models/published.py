@@ -88,7 +88,7 @@ class PublishedCaptions(Published):
         """Score the captions of every set whose images the file all has. Raises `UserError` if there is none."""
         described = captioning_sets(sets)
         lacking = {
-            s.name: [item.image_id for item in s.items if item.image_id not in self._captions]
+            s.name: [item.image_id for item in s.items if str(item.image_id) not in self._captions]
             for s in described
         }
         whole = [s for s in described if not lacking[s.name]]
@@ -104,7 +104,7 @@ class PublishedCaptions(Published):
             )
         if counts:
             log.info("evaluate: %s has %s, which are left out", self.label, counts)
-        captions = {s.name: [self._captions[item.image_id] for item in s.items] for s in whole}
+        captions = {s.name: [self._captions[str(item.image_id)] for item in s.items] for s in whole}
         return score_captions_of_sets(whole, captions, metrics, folder, device)
 
 

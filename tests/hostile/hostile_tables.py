@@ -56,7 +56,7 @@ METADATA: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
     ),
     "some bytes": ({"text": [b"a", b"\xff", None, b"d"]}, {"caption_invalid_utf8": 1, "caption_missing": 1}),
     "some nsfw bytes": ({"nsfw": [b"UNLIKELY", b"\xff", None, b"NSFW"]}, {"nsfw": 3}),
-    "some uids": ({"uid": [None, ODD_UIDS[1], "7", ODD_UIDS[3]]}, {"metadata_invalid": 1}),
+    "some uids": ({"uid": [None, ODD_UIDS[1], "7", ODD_UIDS[3]]}, {"uid_invalid": 1}),
     **{
         f"text of {kind}": (
             {"text": odd_type(kind)},
@@ -65,11 +65,11 @@ METADATA: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
         for kind in TYPES
     },
     **{
-        f"uids of {k}": ({"uid": odd_type(k)}, {"metadata_invalid": 4})
+        f"uids of {k}": ({"uid": odd_type(k)}, {"uid_invalid": 4})
         for k in TYPES
         if k != "nothing" and k != "lists"
     },
-    "uids of lists": ({"uid": odd_type("lists")}, {"metadata_invalid": 3}),
+    "uids of lists": ({"uid": odd_type("lists")}, {"uid_invalid": 3}),
     **{f"nsfw of {kind}": ({"nsfw": odd_type(kind)}, {"nsfw": 4}) for kind in TYPES},
     **{
         f"urls of {kind}": ({"uid": None, "url": odd_type(kind)}, {})

@@ -8,13 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
 
 from benchmark.core.errors import UserError
-from benchmark.core.uids import UidIndex, encode_uids, read_subset
+from benchmark.core.uids import UidIndex, decode_uids, encode_uids, read_subset
+from benchmark.pool import parquet_reader
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers, read_rows
 from benchmark.pool.pool import Pool
@@ -194,3 +196,15 @@ def test_the_command_line_says_it_in_one_line(
     of_filter = ["filter=score_file", "filter.column=score"] if name.endswith("csv") else ["filter=uid_list"]
     pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}"]
     assert_one_line(run("task=score", *pool, *of_filter, f"filter.path={tmp_path / name}"), message)
+
+
+def test_a_long_caption_that_all_rows_share_makes_small_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_reader, "MAX_BATCH_BYTES", 10_000)
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 95 + [1] * 5, pa.int32()), ["a " * 500, "b"])
+    uids = [f"{number:032x}" for number in range(100)]
+    pq.write_table(pa.table({"uid": uids, "text": long.cast(pa.string())}), tmp_path / "a.parquet")
+    batches = list(read_metadata(str(tmp_path / "a.parquet"), {}, frozenset(), 64, Counter()))
+    assert [len(batch) for batch in batches] == [10] * 10
+    assert decode_uids(np.concatenate([batch.uids for batch in batches])) == uids

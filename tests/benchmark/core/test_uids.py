@@ -1,3 +1,5 @@
+import uuid
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -8,10 +10,11 @@ from benchmark.core.uids import (
     UidIndex,
     decode_uid,
     decode_uids,
+    encode_uid_column,
     encode_uids,
-    is_uid,
     make_uid,
     read_subset,
+    read_uid,
     read_uid_columns,
     sort_uids,
     uid_columns,
@@ -35,10 +38,34 @@ def test_encoding_is_datacomps_recipe() -> None:
     "bad", ["", "0" * 31, "0" * 33, "0" * 31 + "g", " 1_0" + "0" * 28, "é" + "0" * 31, None, 7]
 )
 def test_malformed_uids_are_refused(bad: object) -> None:
-    assert not is_uid(bad)
+    assert read_uid(bad) is None
     if isinstance(bad, str):
         with pytest.raises(ValueError, match="a uid"):
             encode_uids(["0" * 32, bad])
+
+
+@pytest.mark.parametrize("kind", ["uuid", "bytes", "dashes", "capitals", "large strings"])
+def test_uids_of_every_type_are_the_same_bits(kind: str) -> None:
+    given = [uuid.UUID(uid) for uid in uids(5)]
+    column = {
+        "uuid": pa.array([uid.bytes for uid in given], pa.uuid()),
+        "bytes": pa.array([uid.bytes for uid in given], pa.binary(16)),
+        "dashes": pa.array([str(uid).upper() for uid in given]),
+        "capitals": pa.array([uid.hex.upper() for uid in given]),
+        "large strings": pa.array([uid.hex for uid in given], pa.large_string()),
+    }[kind]
+    sliced = pa.chunked_array([column.slice(0, 2), column.slice(2)])
+    assert decode_uids(encode_uid_column(sliced)) == uids(5)
+    if kind == "dashes":
+        assert [read_uid(text) for text in column.to_pylist()] == uids(5)
+
+
+def test_dashes_elsewhere_are_refused() -> None:
+    text = str(uuid.UUID(uids(1)[0])).replace("-", "")
+    odd = f"{text[:4]}-{text[4:8]}-{text[8:20]}-{text[20:24]}-{text[24:]}"
+    with pytest.raises(ValueError, match="32 characters"):
+        encode_uid_column(pa.chunked_array([[odd]]))
+    assert read_uid(odd) is None
 
 
 def test_one_long_and_one_short_uid_do_not_cancel() -> None:

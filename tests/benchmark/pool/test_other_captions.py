@@ -51,7 +51,7 @@ def test_columns_then_files_in_their_order(pool: Pool, tmp_path: Path) -> None:
     }
     assert found.counts() == {
         "samples": 3, "captions": 8,
-        "caption_empty": 1, "caption_missing": 5, "caption_too_long": 1, "metadata_invalid": 2,
+        "caption_empty": 1, "caption_missing": 5, "caption_too_long": 1, "uid_invalid": 2,
     }  # fmt: skip
 
 

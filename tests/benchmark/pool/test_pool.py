@@ -213,6 +213,35 @@ def test_fsspec_urls(tmp_path) -> None:
     assert uids(read(pool, IMAGE)[0]) == uids(read(pool, TEXT)[0]) == [r.uid for r in rows(3)]
 
 
+def test_a_folder_named_like_a_parquet_is_one(tmp_path) -> None:
+    write_metadata(tmp_path / "x.parquet" / "part-00000.snappy.parquet", rows(3))  # as Spark writes
+    (tmp_path / "x.parquet" / "_SUCCESS").touch()
+    for url in (tmp_path, tmp_path / "x.parquet"):
+        assert Pool("p", str(url)).count() == 3
+
+
+@pytest.mark.parametrize(("uid", "shown"), [(7919, r"7919 \(int64\)"), ("id-1", r"id-1 \(string\)")])
+def test_a_uid_that_is_none_is_named_with_the_rule(tmp_path, uid: object, shown: str) -> None:
+    pq.write_table(pa.table({"uid": [uid], "text": ["a dog"]}), tmp_path / "a.parquet")
+    pool = Pool("p", str(tmp_path))
+    _, drops = read(pool, TEXT)
+    assert drops == {"uid_invalid": 1}
+    with pytest.raises(
+        UserError, match=rf"32 hexadecimal digits or a UUID, and column uid has {shown}; name another"
+    ):
+        raise pool.nothing_usable(drops)
+
+
+def test_extensions_that_are_not_known_are_named(tmp_path) -> None:
+    write_tar(tmp_path / "0.tar", [Row("0", "", "", b"", files={"img": jpeg(0), "cap": b"a dog"})])
+    with pytest.raises(
+        UserError, match=r"tars hold \.img and \.cap: .* pool\.columns\.image=NAME pool\.columns\.text=NAME"
+    ):
+        raise Pool("p", str(tmp_path)).nothing_usable(Counter(caption_missing=1))
+    (batch,), _ = read(Pool("p", str(tmp_path), {"image": "img", "text": "cap"}), IMAGE)
+    assert batch.texts == ["a dog"]
+
+
 def test_a_path_without_shards_is_a_user_error() -> None:
     with pytest.raises(UserError, match="must be a folder with shards"):
         Pool("p", "/nowhere")

@@ -73,7 +73,8 @@ def test_every_unusable_sample_is_counted_under_its_reason(tmp_path) -> None:
         "image_missing": 1,
         "image_unreadable": 3,
         "image_too_large": 1,
-        "metadata_invalid": 2,
+        "metadata_invalid": 1,
+        "uid_invalid": 1,
     }
 
 
@@ -81,3 +82,47 @@ def test_drops_are_saved_with_the_index(tmp_path) -> None:
     write_tar(tmp_path / "a.tar", [*rows(2), broken("b", txt=b"no image")])
     save_index(tmp_path / "a.arrow", index_tar(tmp_path / "a.tar", {}))
     assert load_index(tmp_path / "a.arrow").drops == {"image_missing": 1}
+
+
+def dotted(key: str, number: int) -> Row:
+    return broken(key, jpg=jpeg(number), txt=f"caption {number}".encode())
+
+
+@pytest.mark.parametrize("key", ["photo.{:05d}", "IMG.2021-01-{:02d}", "folder/a.{}"])
+def test_each_image_with_dots_in_its_name_is_counted(tmp_path, key: str) -> None:
+    write_tar(tmp_path / "a.tar", rows(5) + [dotted(key.format(n), n) for n in range(20)])
+    found, drops = read(tmp_path / "a.tar")
+    assert (len(found), drops) == (5, {"key_with_dot": 20})
+
+
+def test_a_dotted_sample_beside_its_key_is_counted(tmp_path) -> None:
+    write_tar(
+        tmp_path / "a.tar",
+        [dotted("photo", 0), dotted("photo.1", 1), broken("photo", **{"seg.png": b"mask"})],
+    )
+    found, drops = read(tmp_path / "a.tar")
+    assert (len(found), drops) == (1, {"key_with_dot": 1})
+
+
+def test_dots_in_folders_and_hidden_members_are_no_matter(tmp_path) -> None:
+    hidden = [broken("._0", jpg=b"\0\5", txt=b"\0\5"), broken(".DS_Store")]
+    write_tar(tmp_path / "a.tar", hidden + [dotted(f"v1.2/{n}", n) for n in range(4)])
+    found, drops = read(tmp_path / "a.tar")
+    assert (len(found), drops) == (4, {})
+
+
+def test_extensions_are_mapped_by_the_pools_columns(tmp_path) -> None:
+    write_tar(
+        tmp_path / "a.tar", [broken(f"{n}", img=jpeg(n), cap=f"caption {n}".encode()) for n in range(3)]
+    )
+    assert read(tmp_path / "a.tar")[1] == {"caption_missing": 3}
+    assert len(read(tmp_path / "a.tar", {"image": "IMG", "text": "cap"})[0]) == 3
+
+
+def test_a_byte_order_mark_is_no_caption(tmp_path) -> None:
+    write_tar(
+        tmp_path / "a.tar",
+        [broken("0", jpg=jpeg(0), txt=b"\xef\xbb\xbfa dog"), broken("1", jpg=jpeg(1), txt=b"\xef\xbb\xbf")],
+    )
+    index = index_tar(tmp_path / "a.tar", {})
+    assert (index.texts, index.drops) == (["a dog"], {"caption_empty": 1})

@@ -65,7 +65,7 @@ def test_a_corrupt_shard_stops_the_command(
 
 def test_statistics_of_no_pair_are_an_error(tmp_path: Path) -> None:
     write_tar(tmp_path / "0.tar", [Row("0", "", "", jpeg(0), files={"jpg": jpeg(0)})])
-    with pytest.raises(UserError, match=r"has no usable pair \(1 caption_missing\); it has no columns"):
+    with pytest.raises(UserError, match=r"has no usable pair \(1 caption_missing\); its tars hold \.jpg"):
         score_pool(Pool("p", str(tmp_path)), Slow(), LocalEngine("cpu", 1))
 
 

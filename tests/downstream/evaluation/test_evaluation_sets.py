@@ -18,11 +18,13 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import State, look, provide
 from downstream.evaluation.evaluation_sets import (
+    EvaluationSet,
     Item,
     coco_captions,
     karpathy,
     webdataset,
 )
+from tests.pools import Row, write_tar
 
 SPLITS = ("train", "test", "val", "test", "restval")
 
@@ -100,6 +102,36 @@ def shards(tmp_path: Path) -> Path:
 def shade(item: Item) -> int:
     red: int = item.load().getpixel((4, 4))[0]
     return red
+
+
+def test_ids_given_as_text_match(nocaps: dict[str, Any]) -> None:
+    content = json.loads(Path(nocaps["annotations"]).read_text())
+    for annotation in content["annotations"]:
+        annotation["image_id"] = str(annotation["image_id"])
+    write(Path(nocaps["annotations"]), content)
+    assert [len(item.references) for item in coco_captions(**nocaps).items] == [10, 10, 10]
+
+
+def in_tar(folder: Path, key: str, ending: str) -> EvaluationSet:
+    """A sample with the image of another format, and what macOS hides next to it."""
+    image = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(image, "GIF")
+    hidden = Row("._0", "", "", b"", files={"jpg": b"\0\5", "txt": b"\0\5"})
+    sample = Row(key, "", "", b"", files={ending: image.getvalue(), "txt": b"a dog"})
+    write_tar(folder / "test" / "0.tar", [hidden, sample])
+    (folder / "test" / "nshards.txt").write_text("1")
+    return webdataset("x", str(folder), captioning=True, retrieval=True)
+
+
+@pytest.mark.parametrize("ending", ["JPG", "gif", "avif"])
+def test_tars_of_evaluation_sets_take_what_pools_take(tmp_path: Path, ending: str) -> None:
+    (item,) = in_tar(tmp_path, "0", ending).items
+    assert (item.references, item.load().size) == (["a dog"], (8, 8))
+
+
+def test_a_dotted_name_in_an_evaluation_tar_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"photo\.1\.jpg in .* must have one dot in its name"):
+        in_tar(tmp_path, "photo.1", "jpg")
 
 
 def test_karpathy_split(coco: dict[str, Any]) -> None:

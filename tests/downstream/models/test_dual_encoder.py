@@ -95,6 +95,18 @@ def test_locked_learns_text_for_the_images_it_has(trained: Any) -> None:
 
 
 @pytest.mark.slow
+def test_a_batch_of_one_pair_is_refused(checkpoints: Checkpoints) -> None:
+    with pytest.raises(UserError, match=r"training\.batch_size must be at least 2"):
+        make(checkpoints, batch_size=1)
+
+
+def test_pairs_that_meet_themselves_in_a_batch_are_said(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make(checkpoints, batch_size=9, samples_seen=9).train(eight_pairs, tmp_path, CPU, Recorder(), "f")
+    assert "batches of 9 hold some of the 8 pairs more than once" in caplog.text
+
+
 def test_unlocked_overfits_eight_pairs(
     checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
 ) -> None:
