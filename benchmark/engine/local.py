@@ -124,9 +124,15 @@ def _serve(pipe: "Connection[bytes, Any]", pickled: bytes, device: str, cores: i
     end_with_parent()
     os.environ["XDG_CACHE_HOME"] = caches  # the fork server's may be older
     take_cores(cores)
-    work: Work[Any, Any] = pickle.loads(pickled)  # noqa: S301 (its own)
+    work: Work[Any, Any]
+
+    def set_up(device: str) -> None:  # with the import of its module, whose errors are answered too
+        nonlocal work
+        work = pickle.loads(pickled)  # noqa: S301 (its own)
+        work.setup(device)
+
     with suppress(EOFError, ConnectionError):  # the command has ended: nobody waits for an answer
-        pipe.send_bytes(_answer(work.setup, device))
+        pipe.send_bytes(_answer(set_up, device))
         while message := pipe.recv():
             pipe.send_bytes(_answer(work, *message))
 

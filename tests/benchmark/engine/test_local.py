@@ -1,5 +1,6 @@
 """The engine of one machine: what its workers return, and what happens when they cannot start or go on."""
 
+import importlib
 import multiprocessing
 import os
 import pickle
@@ -158,6 +159,34 @@ def test_light_work_starts_no_process() -> None:
 def test_an_error_in_setup_reaches_the_caller(workers: int) -> None:
     with pytest.raises(UserError, match=r"^no such model$"):
         list(LocalEngine("cpu", workers).run(Square(starts=False), range(4)))
+
+
+FRAGILE = """
+import multiprocessing
+
+if multiprocessing.parent_process() is not None:
+    raise RuntimeError("a library is missing here")
+
+
+class Fragile:
+    light = False
+
+    def setup(self, device):
+        pass
+
+    def __call__(self, piece):
+        return piece
+"""
+
+
+def test_a_module_that_a_worker_cannot_import_is_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    work = importlib.import_module("fragile").Fragile()
+    with pytest.raises(RuntimeError, match="a library is missing here"):
+        list(LocalEngine("cpu", 2).run(work, range(4)))
 
 
 @pytest.mark.slow
