@@ -1,6 +1,7 @@
 """Mistakes of the user: one line for each, with the right spelling, and the end of the command."""
 
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -87,7 +88,8 @@ def _unreadable(override: str) -> str:
     name, _, value = override.partition("=")
     if re.fullmatch(r"[~+]*[\w./@:-]+", name) and value:
         quoted = value.strip("'\"").replace('"', '\\"')
-        return f"{override} cannot be read; put quotes around special characters: '{name}=\"{quoted}\"'"
+        written = shlex.quote(f'{name}="{quoted}"')
+        return f"{override} cannot be read; put quotes around special characters: {written}"
     return f"{override} cannot be read; write NAME=VALUE"
 
 

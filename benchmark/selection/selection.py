@@ -121,9 +121,8 @@ def check_scored(drops: Counter[str], count: int, scored: int, k: int) -> dict[s
     drops = drops + Counter({NO_SCORE: count - scored})
     if k < 1 or k > scored:
         lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items())) or "none dropped"
-        raise UserError(
-            f"size asks for {k:,} pairs, but {scored:,} have a score ({lost}); choose a size from 1 to {scored:,}"
-        )
+        remedy = f"choose a size from 1 to {scored:,}" if scored else "choose another filter or pool"
+        raise UserError(f"size asks for {k:,} pairs, but {scored:,} have a score ({lost}); {remedy}")
     return {reason: count for reason, count in drops.items() if count}
 
 

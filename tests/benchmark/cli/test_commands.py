@@ -24,7 +24,7 @@ from benchmark.core.uids import read_subset
 from benchmark.run.config import CONF, register_resolvers, resolved, shipped_names
 from tests.benchmark.cli.test_cli import run_process
 from tests.command_line import Run, assert_one_line
-from tests.pools import rows, write_pool
+from tests.pools import rows, write_metadata, write_pool, write_tar
 from tests.test_documentation import check_overrides
 
 HOME = "/home/someone"
@@ -349,3 +349,30 @@ def test_a_new_process_answers_within_seconds(typed: str) -> None:
     after = os.times()
     assert_one_line(done, "")
     assert after.children_user + after.children_system - before.children_user - before.children_system < 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "remedy"),
+    [
+        (["pool.url=it's/pool"], r"special characters: (.*)"),
+        (["pool.url=pool", "pool.nsfw=[UNLIKELY]"], r"set (pool\.nsfw=\[\]) to keep"),
+        (["pool.url=pool", "pool.columns.text=texts"], r"did you mean '(text)'"),
+        (["pool.url=tars", "size.samples=9"], r"choose a size from 1 to (\d)"),
+    ],
+)
+def test_a_remedy_works_as_it_is_typed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: list[str], remedy: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("it's/pool", "pool"):
+        write_metadata(tmp_path / folder / "a.parquet", rows(5))
+    write_tar(tmp_path / "tars" / "0.tar", rows(5))
+    command = ["task=select", "pool=img2dataset", "filter=random", "size.samples=2"]
+    done = run(*command, *wrong)
+    assert done.returncode == 2
+    found = re.search(remedy, done.stderr.splitlines()[-1])
+    assert found, done.stderr
+    setting = wrong[-1].partition("=")[0]
+    (typed,) = shlex.split(found[1])
+    given = typed if "=" in typed else f"{setting}={typed}"
+    assert run(*command, *wrong[:-1], given).returncode == 0
