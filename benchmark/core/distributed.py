@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
@@ -44,7 +45,14 @@ def process_device(device: torch.device) -> torch.device:
 def barrier_group(device: torch.device) -> Any:
     """Return the group of all processes of a launch, whose collectives on the CPU wait for `BARRIER_TIMEOUT`."""
     make_accelerator(device)  # it initialises torch.distributed
+    atexit.register(_leave)
     return torch_distributed().new_group(backend="gloo", timeout=BARRIER_TIMEOUT)
+
+
+def _leave() -> None:
+    """End gloo's threads before the interpreter does, which now and then aborts the process (SIGABRT)."""
+    if torch_distributed().is_initialized() and torch_distributed().get_backend() == "gloo":
+        torch_distributed().destroy_process_group()
 
 
 def wait_for_all(device: torch.device) -> None:
