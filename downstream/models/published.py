@@ -75,7 +75,8 @@ class PublishedCaptions(Published):
 
     def __init__(self, path: str) -> None:
         self._path = user_path(path)
-        self._captions = read_coco_results(self._path)
+        # By ids as text: some files quote them.
+        self._captions = {str(image): text for image, text in read_coco_results(self._path).items()}
         self.label = self._path.name
         self.sha256 = hash_file(self._path)
 
