@@ -131,7 +131,7 @@ def _text_of_kind(path: Path, schema: Schema) -> tuple[str, bool] | None:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        data = json.loads(text)
+        data = json.loads(text, parse_int=_bounded_integer)
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableError(f"not readable as JSON: {error}") from None
     if isinstance(data, dict) and isinstance(data.get("kind"), str):
@@ -141,6 +141,13 @@ def _text_of_kind(path: Path, schema: Schema) -> tuple[str, bool] | None:
             _check_version(data["schema_version"], schema)
             return text, data.get(_CHECKSUM) == _checksum(data)
     raise UnreadableError(f"JSON, but no {schema.kind} record")
+
+
+def _bounded_integer(digits: str) -> int:
+    """Return an integer that tables and charts can hold. Raises ValueError for a larger one."""
+    if abs(number := int(digits)) >= 1 << 63:
+        raise ValueError(f"{digits[:20]}... must be below 2^63")
+    return number
 
 
 def _checksum(data: dict[str, Any]) -> str:

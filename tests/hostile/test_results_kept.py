@@ -12,7 +12,10 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.records import json_text, read_records, scan_records, write_record
 from benchmark.results.report.certainty import RunFolders, read_image_scores
+from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.report_data import leaderboards_csv
+from benchmark.results.report.table import to_markdown
 from benchmark.results.result import Result
 from downstream.evaluation import embedding
 from downstream.evaluation.image_scores import ImageScores
@@ -84,6 +87,22 @@ def test_a_changed_number_is_noticed(tmp_path: Path) -> None:
     records, (left_out,) = scan_records(tmp_path, Result)
     assert records == {}
     assert "checksum" in left_out.reason
+
+
+def test_an_integer_beyond_all_charts_leaves_its_result_out(tmp_path: Path) -> None:
+    path = write_record(tmp_path, result("random"))
+    path.write_text(path.read_text().replace('"k": ', f'"k": {10**30}'))
+    records, (left_out,) = scan_records(tmp_path, Result)
+    assert records == {}
+    assert "must be below 2^63" in left_out.reason
+
+
+def test_a_protocols_name_is_neither_html_nor_an_escape() -> None:
+    name = "<b>big</b> \x1b[31m"
+    made = replace(result(name), protocol=replace(result("random").protocol, name=name))
+    text = to_markdown("t", "", leaderboard([made], RunFolders({})))
+    assert "<b>" not in text.replace(r"\<b>", "")
+    assert "\x1b" not in text + leaderboards_csv(leaderboards([made]))
 
 
 def test_failed_metrics_are_named_by_their_place() -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmark.core.records import LeftOut
+from benchmark.core.sanitize import visible
 from benchmark.results.report.leaderboard import Leaderboard
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
@@ -96,7 +97,7 @@ def _literal(cell: Cell) -> Cell:
     """Return the cell; a text in one line, and after an apostrophe if a spreadsheet would run it as a formula."""
     if not isinstance(cell, str):
         return cell
-    text = " ".join(cell.split())
+    text = visible(" ".join(cell.split()))
     return f"'{text}" if text.startswith(FORMULA) else text
 
 

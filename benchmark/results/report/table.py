@@ -55,8 +55,8 @@ def table_lines(table: Table) -> list[str]:
 
 
 def _table(table: Table) -> str:
-    notes = [f"{visible(note)}  " for note in table.notes]
-    return "\n".join([f"## {visible(table.title)}", "", *table_lines(table), "", *notes]).rstrip()
+    title, *notes = (visible(text).replace("<", r"\<") for text in (table.title, *table.notes))  # no HTML
+    return "\n".join([f"## {title}", "", *table_lines(table), "", *(f"{note}  " for note in notes)]).rstrip()
 
 
 def _markdown(cell: Cell) -> str:
