@@ -1,10 +1,11 @@
 """Several results folders, read as one."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmark.core.errors import UserError
 from benchmark.core.records import LeftOut, R, Record, scan_records
@@ -12,6 +13,7 @@ from benchmark.results.protocol import LIMIT
 from benchmark.results.result import Result
 
 QUICK_TRY = "a quick try on the first {:,} images of each evaluation set, comparable to nothing"
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
@@ -23,6 +25,21 @@ def damage_as_one_line(path: Path) -> Iterator[None]:
     except (ValueError, KeyError, TypeError, OSError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UserError(f"{path} cannot be read ({reason}); move it away, or run it again") from None
+
+
+def read_or_leave_out(read: Callable[[Path], T], path: Path, absent: T) -> T:
+    """Return the content of a file that a run left; `absent`, with a warning, if it is damaged."""
+    try:
+        with damage_as_one_line(path):
+            return read(path)
+    except UserError as error:
+        _warn_once(str(error))
+        return absent
+
+
+@cache
+def _warn_once(line: str) -> None:
+    log.warning("left out: %s", line)
 
 
 class ResultsFolders:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from benchmark.core.paths import atomic_write
-from benchmark.results.results_folders import damage_as_one_line
+from benchmark.results.results_folders import read_or_leave_out
 from benchmark.results.selection_summary import FILE as SUMMARY
 from benchmark.results.selection_summary import SelectionSummary, read_selection_summary
 from downstream.evaluation.captioning import read_coco_results
@@ -67,7 +67,7 @@ def _write(path: Path, kind: type[GalleryPair | Example], rows: Sequence[Gallery
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The files of one run; its folder may be unknown. A file may be absent; a damaged file is an error."""
+    """The files of one run; its folder may be unknown. A file may be absent or damaged: it is left out."""
 
     folder: Path | None
 
@@ -104,8 +104,7 @@ class RunFiles:
         inside = not Path(name).is_absolute() and ".." not in Path(name).parts
         if self.folder is None or not inside or not (self.folder / name).is_file():
             return absent
-        with damage_as_one_line(self.folder / name):
-            return read(self.folder / name)
+        return read_or_leave_out(read, self.folder / name, absent)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

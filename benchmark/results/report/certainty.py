@@ -13,7 +13,7 @@ from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
 from benchmark.results.report.significance import Comparison, Interval, compare
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
-from benchmark.results.results_folders import damage_as_one_line
+from benchmark.results.results_folders import damage_as_one_line, read_or_leave_out
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.intervals import IMAGE_SCORES, resampled_sums
 
@@ -128,7 +128,7 @@ class RunFolders:
         key = run.run_id, model
         if key not in self._read:
             folder = self.folders.get(run.run_id)
-            self._read[key] = read_image_scores(folder / model) if folder else {}
+            self._read[key] = read_or_leave_out(read_image_scores, folder / model, {}) if folder else {}
         return self._read[key]
 
 
