@@ -1,6 +1,6 @@
 """The benchmark from Python: whole runs, their stages, their results, and the parts that configs name.
 
-All functions raise `UserError` for what a user can correct, and share their caches with the command line. Settings
+All functions raise `UserError` for mistakes of the caller, and share their caches with the command line. Settings
 are written as there: ``"pool.url=/data/my_pool"``.
 """
 
@@ -133,7 +133,7 @@ def train(pool: Pool | str | Path, selection: Selection, model: Downstream, devi
         pool: as for `score`.
         selection: the selected pairs, which the pool holds with their images.
         model: the untrained model; afterwards it can be evaluated.
-        device: where it is trained.
+        device: as for `score`.
 
     Returns:
         The folder of the training; the weights are in its folder ``model``.

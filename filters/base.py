@@ -70,7 +70,7 @@ class Reader(Identified, ABC):
         """Load models, once per worker; the models of `features` are loaded by themselves."""
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the files that it `uses`, and what its parts need."""
+        """Yield the files that it `uses`, and the requirements of its parts."""
         for file in self.uses:
             if not user_path(str(file)).is_file():
                 yield Requirement(

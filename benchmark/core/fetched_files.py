@@ -1,4 +1,4 @@
-"""Files of the web that stay: fetched whole or out of a zip. What a fetch has so far is in ``.NAME.part``."""
+"""Files of the web that stay: fetched whole or out of a zip, through ``.NAME.part``, which later fetches continue."""
 
 import struct
 import zlib

@@ -275,7 +275,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 @cache
 def _hub(endpoint: str) -> Any:
-    """Return the hub's file system, one for all threads: each of its own would list the repository again."""
+    """Return the hub's file system, shared by all threads: several would list the repository several times."""
     return huggingface_hub.HfFileSystem(endpoint=endpoint, skip_instance_cache=True)
 
 

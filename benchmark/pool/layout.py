@@ -221,7 +221,7 @@ class PoolFields:
         return f"it has {columns}; name that of the captions with pool.columns.text=NAME"
 
     def uid_hint(self) -> str:
-        """Return the first uid of the metadata, and what it must be."""
+        """Return the first uid of the metadata, and the rule for uids."""
         must = "a uid must be 32 hexadecimal digits or a UUID"
         for shard in self._metadata:
             with suppress(*DAMAGE), open_file(shard.url) as file:

@@ -42,7 +42,7 @@ class SampleReader:
     """Reads the samples of a tar.
 
     Args:
-        columns: our names to the JSON's fields; those of image and text may also be the extensions of their files.
+        columns: our names to the JSON's fields; the values of `image` and `text` may also be extensions of files.
         keep: fields that a sample's `metadata` holds.
         nsfw: the values of that field that are kept, () for all.
         keyed: whether the key of a sample without uid and url is part of its uid.
@@ -143,7 +143,7 @@ class _Members:
     reason: str | None = None
 
     def dotted_images(self) -> int:
-        """Return how many images with dots in their names are samples of their own; a second image is not one."""
+        """Return how many images with dots in their names are separate samples, not a second image of this one."""
         return sum(
             _IMAGE in kinds and (self.image is None or len(kinds) > 1) for kinds in self.dotted.values()
         )

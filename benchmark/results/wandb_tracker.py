@@ -52,7 +52,7 @@ class WandbTracker(Tracker):
         return wandb
 
     def start(self, run: RunFacts) -> None:
-        """Open the run. A run that was killed, or is repeated, goes on under its own id, where its files end."""
+        """Open the run. A run that was killed, or is repeated, goes on under the same id, after its last step."""
         self._facts = run
         mode: Any = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
         self._run = self._wandb.init(
@@ -169,7 +169,7 @@ def logged_before(folder: Path, run_id: str) -> tuple[int, dict[str, int]]:
 
 
 def read_records(path: Path) -> Iterator[Any]:
-    """Yield the records of a file that W&B wrote, up to where it was interrupted."""
+    """Yield the records of a file that W&B wrote, up to the interruption."""
     from wandb.proto import wandb_internal_pb2 as messages  # takes as long as wandb
 
     data, message, position = path.read_bytes(), b"", HEADER

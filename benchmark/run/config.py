@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoints, entry_points
-from inspect import isfunction
+from inspect import isfunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +86,17 @@ def check_target(setting: str, node: DictConfig) -> None:
     if "_target_" not in node:
         raise UserError(f"{setting} must have a class; add +{setting}._target_=MODULE.CLASS to the command")
     made = hydra.utils.get_object(node._target_)
-    if not isfunction(made):  # what a function returns is known when it has been called
-        require_kind(setting.partition(".")[0], f"{setting}._target_={node._target_}", made)
+    typed, group = f"{setting}._target_={node._target_}", setting.partition(".")[0]
+    if isfunction(made):  # its return value is checked once it has been called
+        try:
+            signature(made).bind_partial(
+                **{name: None for name in map(str, node) if not name.startswith("_")}
+            )
+        except TypeError as error:
+            must = FUNCTIONS.get(group, f"a subclass of {BASES[group][0]}")
+            raise UserError(f"{typed} does not take these settings ({error}); it must be {must}") from None
+    else:
+        require_kind(group, typed, made)
     for name, part in (node.get("filters") or {}).items():
         check_target(f"{setting}.filters.{name}", part)
 

@@ -23,7 +23,7 @@ Found = Mapping[str, Sequence[Requirement]]
 
 
 def doctor(*jobs: Job) -> None:
-    """Print a table of what ``task=run`` with the other settings of the jobs needs; nothing is fetched or drawn.
+    """Print a table of the requirements of the jobs as ``task=run``; nothing is fetched or drawn.
 
     Below it is a command per line that gets what is missing. Raises `UserError` if something is missing that a job
     cannot run without.

@@ -35,7 +35,7 @@ def fetch(*jobs: Job) -> None:
     A failure does not stop the others; the same command takes up a fetch that was interrupted. Raises `UserError` if
     the disk has no room, or if a job still cannot run.
     """
-    # Several parts may need one thing. What is small comes first: if it fails, that is seen soon.
+    # Several parts may need the same thing. Small things come first, so that a failure is seen soon.
     lacked = {r.detail: r for part in requirements_of(jobs).values() for r in part if r.make}
     todo = sorted(lacked.values(), key=lambda r: (r.size == 0, r.size))
     todo += _copies_of_pools(jobs)

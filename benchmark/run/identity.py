@@ -67,7 +67,7 @@ def make_run_id(job: Job, captions: str | None) -> str:
 
 
 def evaluation_identity(cfg: DictConfig) -> dict[str, Any]:
-    """Return the settings of the evaluation sets, but not where they come from; the limit only if there is one."""
+    """Return the settings of the evaluation sets, without their sources; the limit only if it is set."""
     settings: dict[str, Any] = resolved(cfg.evalset)
     if settings.get(LIMIT) is None:
         settings.pop(LIMIT, None)

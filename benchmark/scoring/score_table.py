@@ -201,7 +201,7 @@ class ScoreTable:
     def to_arrow(self, uids: UidArray | None = None) -> pa.Table:
         """Return ``uid, url, caption, score`` of these uids (k,), by default of all pairs, in the pool's order.
 
-        The url is null where the pool has none. Raises `UserError` for scores that are of no pool.
+        The url is null if the pool has no urls. Raises `UserError` for joined scores, which have no pool.
         """
         if self.pool is None:
             raise UserError(

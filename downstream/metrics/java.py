@@ -94,7 +94,7 @@ def patience(seconds: float) -> float:
 def run_jar(name: str, command: Sequence[str], seconds: float, **options: Any) -> bytes:
     """Return the output of a `command` of Java; `seconds` are its limit on an idle machine.
 
-    `options` are those of `subprocess.run`. Raises `UnavailableError` with the reason of a failure, which begins
+    `options` go to `subprocess.run`. Raises `UnavailableError` with the reason of a failure, which begins
     with `name`.
     """
     try:

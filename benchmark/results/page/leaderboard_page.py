@@ -61,8 +61,8 @@ class LeaderboardView:
     """One leaderboard on the page.
 
     `key` begins the names of its parts, `first` is its first run, `seeds` are the numbers of seeds of its filters.
-    `shown` are the filters that are shown at first, `shipped` those whose results are not the user's, and `missing`
-    those without the files of their run. `machine` says where costs were measured.
+    `shown` are the filters shown at first, `shipped` the filters whose results are not the user's, `missing` the
+    filters without the files of their run. `machine` is the machine on which costs were measured.
     """
 
     key: str
@@ -203,7 +203,7 @@ def _answer(compared: Compared, costs: ScoringCosts) -> Answer | None:
 
 
 def _machine(entries: Sequence[Entry]) -> str:
-    """Return where the scores of the entries were made, and if by toy models."""
+    """Return the machines on which the entries were scored, and whether toy models scored them."""
     runs = [entry.runs[0] for entry in entries]
     toys = ", with the demo's toy models" * any(has_toy_models(run.selection.config) for run in runs)
     return " and ".join(dict.fromkeys(run.machine for run in runs)) + toys

@@ -94,7 +94,8 @@ def _above_random(entry: Entry, compared: Compared) -> PageCell:
     index, labels = compared.entries.index(entry), [other.label for other in compared.entries]
     random, measure, comparison = labels.index(REFERENCE), compared.measure, compared.comparison
     difference = comparison.estimates[index].mean - comparison.estimates[random].mean
-    text = ("-" if difference < 0 else "+") + measure.text(abs(difference))
+    amount = measure.text(abs(difference))
+    text = amount if amount == measure.text(0.0) else ("-" if difference < 0 else "+") + amount
     certain = comparison.above(index, random) or comparison.above(random, index)
     return PageCell(text if certain else f"({text})", measure.signed(difference))
 

@@ -58,7 +58,7 @@ def cost_chart(
 ) -> Chart | None:
     """Return each metric over seconds of scoring, with the Pareto front; None if fewer than two filters compete.
 
-    All filters are points; the names of those in `shown` and on the front are next to theirs.
+    All filters are points; filters in `shown` and on the front have a name.
     """
     variants = []
     costs = scoring_costs(entries)
@@ -121,7 +121,7 @@ def diversity_chart(
 
 
 def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the points (cost, value), cheapest first, whose value is above that of all cheaper ones."""
+    """Return the points (cost, value), cheapest first, whose value is above the values of all cheaper points."""
     front: list[tuple[float, float]] = []
     for cost, value in sorted(points, key=lambda point: (point[0], -point[1])):
         if not front or value > front[-1][1]:
@@ -150,7 +150,7 @@ def _estimates(label: str, x: Sequence[float], values: Sequence[Value], texts: S
 
 
 def _named(label: str) -> Json:
-    """Return the settings of a series that has its name where it ends, which the page's script writes."""
+    """Return the settings of a series whose name the page's script writes at its end."""
     return {"customdata": [words(shortened(label))]}
 
 

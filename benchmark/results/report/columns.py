@@ -63,7 +63,7 @@ UNITS = {
 
 
 def unit_of(name: str) -> Unit:
-    """Return how a unit is shown; one that is not in `UNITS` is in the column's name."""
+    """Return how a unit is shown; the column's name has a unit that is not in `UNITS`."""
     return UNITS.get(name) or Unit(1.0, None, f" ({name})")
 
 
@@ -86,7 +86,7 @@ def table_columns(metrics: Iterable[Metric]) -> dict[str, dict[str, Metric]]:
 
 
 def few_columns(sets: Iterable[Iterable[Metric]]) -> dict[str, Metric]:
-    """Return the columns of a short table on several evaluation sets: those of `FEW`, then unknown metrics.
+    """Return the columns of a short table on several evaluation sets: the metrics of `FEW`, then unknown metrics.
 
     Of a set without any of these, it has the first metric with a value.
     """

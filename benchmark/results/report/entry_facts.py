@@ -58,7 +58,7 @@ def _counts(run: Result) -> bool:
 
 
 def settings_of_what_ran(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a filter without those of pipelines in whose place it loaded a distilled scorer."""
+    """Return the settings of a filter, without the pipelines that a distilled scorer replaced."""
     distilled = config.get("mode") == "distilled"
     return {
         name: settings_of_what_ran(value) if isinstance(value, Mapping) else value

@@ -149,6 +149,7 @@ MUST = "it must be a subclass of filters.base.Filter (docs/own_parts.md)"
             "another class; it must be a subclass of downstream.models.base.",
         ),
         ("downstream=nameless:Tiny", 'Tiny must have a name, such as name = "tiny"'),
+        ("evalset.coco._target_=os.path.join", "does not take these settings (got an unexpected keyword"),
         ("evalset=my_metrics:Words", "another class; it must be a function that returns an evaluation set"),
         (
             "evalset=nameless:three",
