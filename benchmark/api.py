@@ -19,6 +19,7 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import local_copy
 from benchmark.core.records import read_records
+from benchmark.core.storage import local_path
 from benchmark.core.uids import write_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -49,15 +50,18 @@ def run(*settings: str) -> Result:
 
     A run whose result is in ``results_dir`` is not made again, as in a sweep.
     """
-    finished = _job(settings).run()
+    job = _job(settings)
+    local_path("results_dir", str(job.results_dir))
+    finished = job.run()
     assert finished is not None  # only processes of a launch that are not its main one return nothing
     return next(r for r in read_records(finished.path.parent, Result) if r.run_id == finished.path.stem)
 
 
 def report(results_dir: Path | str = "results", *settings: str) -> Path:
     """Write the leaderboards of all results to `results_dir`; return the path of the page."""
+    folder = local_path("results_dir", str(results_dir))
     _job([f"results_dir={results_dir}", "task=report", *settings]).run()
-    return Path(results_dir) / "report.html"
+    return folder / "report.html"
 
 
 def load_results(results_dir: Path | str = "results") -> Any:
@@ -190,5 +194,7 @@ def _user_errors() -> Iterator[None]:
     """Turn the configuration library's errors into `UserError`."""
     try:
         yield
+    except UserError:
+        raise
     except USER_ERRORS as error:
         raise UserError(explain(error)) from error

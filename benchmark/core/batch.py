@@ -27,9 +27,7 @@ IMAGE_TOO_LARGE = "image_too_large"
 IMAGE_TOO_NARROW = "image_too_narrow"
 IMAGE_TOO_SLOW = "image_too_slow"
 KEY_REPEATED = "key_repeated"
-KEY_WITH_DOT = (
-    "key_with_dot"  # webdataset ends the key at the first dot, so that its files are parts of another
-)
+KEY_WITH_DOT = "key_with_dot"  # webdataset ends the key at the first dot
 METADATA_INVALID = "metadata_invalid"
 METADATA_MISSING = "metadata_missing"
 NO_CLUSTER = "no_cluster"

@@ -19,9 +19,8 @@ from benchmark.core.storage import (
     read_range,
 )
 
-_HEADER = struct.Struct(
-    "<26x2H"
-)  # of a member: 30 bytes, the last of which are the lengths of name and extra field
+# The header of a member has 30 bytes, the last of which are the lengths of name and extra field.
+_HEADER = struct.Struct("<26x2H")
 
 
 def fetch_files(files: Mapping[Path, str]) -> None:

@@ -31,9 +31,8 @@ MAX_SIDE = 20_000
 MAX_RATIO = 50
 # A JPEG may have any number of scans, each of which is decoded over the whole image; cameras and editors write ten.
 MAX_SCANS = 100
-_MARKER = re.compile(
-    rb"\xff([\x01-\xcf\xd8-\xfe])"
-)  # of a JPEG; in compressed pixels a zero follows each 0xff
+# In the compressed pixels of a JPEG a zero follows each 0xff.
+_MARKER = re.compile(rb"\xff([\x01-\xcf\xd8-\xfe])")
 _END, _SCAN = 0xD9, 0xDA
 SECONDS = 10.0  # of a processor, to decode one image; 50 megapixels take one to three
 # Decoded images are held until they are so many pixels together, 450 MB; the last may exceed it by its own.
@@ -71,9 +70,7 @@ def decode_image(data: bytes) -> Image.Image:
             if image.format == "JPEG" and data.count(b"\xff\xda") > MAX_SCANS and _scans(data) > MAX_SCANS:
                 raise SampleError(IMAGE_TOO_SLOW)
             image.load()
-            with suppress(
-                Exception
-            ):  # damaged EXIF raises errors of any kind; viewers show the image as it is stored
+            with suppress(Exception):  # of damaged EXIF, any kind: the image stays as it is stored
                 ImageOps.exif_transpose(image, in_place=True)
             return _to_rgb(image)
     except SampleError:

@@ -113,9 +113,8 @@ class Subset:
         """Selected samples that cannot be read, by reason: `missing` without mismatched captions."""
         return {reason: count for reason, count in self.missing.items() if reason != CAPTION_MISMATCH}
 
-    @property
     def repeated_captions(self) -> int:
-        """How many samples have the caption of another sample before them."""
+        """Return how many samples have the caption of a sample before them."""
         return len(self._texts) - int(pc.count_distinct(self._texts).as_py())
 
     def __len__(self) -> int:

@@ -120,6 +120,10 @@ def test_a_run_its_report_and_its_results(
         (lambda: api.run("fliter=icc"), "there is no setting 'fliter'; did you mean filter=icc?"),
         (lambda: api.load_results("nowhere"), "results_dir=nowhere holds no results"),
         (lambda: api.report("nowhere"), "results_dir=nowhere holds no results"),
+        (
+            lambda: api.report("s3://bucket/results"),
+            "results_dir=s3://bucket/results must be on this machine",
+        ),
     ],
 )
 def test_mistakes_are_user_errors(call: Callable[[], object], message: str) -> None:
