@@ -106,9 +106,9 @@ def diversity_chart(
             if curve := next((metric.curve for metric in metrics if metric.name == name), ()):
                 positions = list(range(1, len(curve) + 1))
                 texts = [f"{entry.label}, position {x}: {y:g}" for x, y in zip(positions, curve, strict=True)]
-                line = _line(
-                    entry.label, positions, curve, hovertext=list(map(words, texts)), hoverinfo="text"
-                )
+                hover = {"hovertext": list(map(words, texts)), "hoverinfo": "text"}
+                # A legend, as all series end near 0, where their names would cover each other.
+                line = _line(entry.label, positions, curve, showlegend=True, **hover)
                 data.append(line | styles[entry.label] | {"mode": "lines"})
         if data:
             title = f"different {ngrams}"

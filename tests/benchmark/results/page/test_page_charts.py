@@ -95,6 +95,7 @@ def test_diversity_is_drawn_by_position() -> None:
     rows = entries()
     (of_words,) = drawn(diversity_chart("k", rows, "captioner", "coco", line_styles(rows)))
     assert {trace["name"]: trace["y"] for trace in of_words["data"]}["icc"] == [3.5, 4, 2]
+    assert all(trace["showlegend"] for trace in of_words["data"])
 
 
 def test_kinds_lengths_and_languages_are_drawn() -> None:
