@@ -4,6 +4,7 @@ import ast
 import inspect
 import logging
 import re
+import subprocess
 import sys
 import sysconfig
 import traceback
@@ -151,3 +152,20 @@ def _is_text(part: ast.stmt) -> bool:
         and isinstance(part.value, ast.Constant)
         and isinstance(part.value.value, str)
     )
+
+
+def git_commit() -> str | None:
+    """Return the commit that the code was run from, with ``-dirty`` if it was changed; None outside git.
+
+    Results do not count as changes: a sweep that replaces one would otherwise mark all that follow.
+    """
+    git = ["git", "-C", str(PROJECT)]
+    try:
+        head = subprocess.run(
+            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10
+        )
+        changes = [*git, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)results"]
+        changed = subprocess.run(changes, capture_output=True, timeout=10).returncode != 0
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return head.stdout.strip() + "-dirty" * changed

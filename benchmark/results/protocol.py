@@ -109,5 +109,11 @@ def published_experiment(experiment: str | None, size: int, overrides: Sequence[
     return experiment if experiment and size in PUBLISHED.get(experiment, ()) and not changed else ""
 
 
+def size_text(samples: int) -> str:
+    """Return a number of samples as users type it: ``2m``, ``200k``, or ``12345``."""
+    unit, sign = next(((u, s) for u, s in ((10**6, "m"), (1000, "k")) if samples % u == 0), (1, ""))
+    return f"{samples // unit}{sign}"
+
+
 def _key(override: str) -> str:
     return override.lstrip("+~").partition("=")[0].partition("@")[0]

@@ -2,7 +2,7 @@
 
 import os
 import platform
-import subprocess
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.core.devices import has_gpu
+from benchmark.core.source_code import git_commit
 
 LIBRARIES = (
     "torch", "transformers", "open-clip-torch", "accelerate", "numpy", "pyarrow", "pillow", "hydra-core", "faiss-cpu",
@@ -50,21 +51,21 @@ def library_versions() -> dict[str, str]:
 
 
 def machine() -> str:
-    """Describe the machine: architecture, cores, GPUs."""
+    """Describe the machine: architecture, model of its processor, cores, GPUs."""
     gpus: list[str] = []
     if has_gpu():
         import torch
 
         gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    return ", ".join([platform.machine(), f"{os.cpu_count()} cores", *(gpus or ["no GPU"])])
+    parts = [platform.machine(), processor(), f"{os.cpu_count()} cores", *(gpus or ["no GPU"])]
+    return ", ".join(filter(None, parts))
 
 
-def git_commit() -> str | None:
-    """Return the commit that the code was run from, with ``-dirty`` if it was changed; None outside git."""
-    describe = ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    command = ["git", "-C", str(Path(__file__).parent), *describe]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
+def processor() -> str:
+    """Return the model of the first processor; empty outside Linux. Metrics differ slightly between models."""
+    file = Path("/proc/cpuinfo")
+    fields = dict(re.findall(r"^(.+?)\s*: (.+)$", file.read_text(), re.MULTILINE) if file.is_file() else ())
+    if "model name" not in fields:
+        return ""
+    # Clouds hide the name of the product, but not its numbers.
+    return "{} (family {}, model {})".format(*map(fields.get, ("model name", "cpu family", "model")))

@@ -22,7 +22,7 @@ from benchmark.core.errors import MistakesError, UserError, did_you_mean
 from benchmark.core.paths import cache_folder, remote_paths
 from benchmark.core.requirements import NotFetchedError, OnFirstUseError
 from benchmark.core.sanitize import map_texts, redact
-from benchmark.results.protocol import LIMIT
+from benchmark.results.protocol import LIMIT, size_text
 
 # Imported for annotations only: a misspelt command is answered before numpy and pyarrow are imported.
 if TYPE_CHECKING:
@@ -162,15 +162,8 @@ def subset_size(cfg: DictConfig) -> int:
 
 
 def size_name(cfg: DictConfig) -> str:
-    """Return `size.samples` as it is written for the paper's pool: ``200k``, or ``12345``."""
-    samples = int(cfg.size.samples)
-    return f"{samples // 1000}k" if samples % 1000 == 0 else str(samples)
-
-
-def budget_text(samples: int) -> str:
-    """Return the setting of a budget as users type it: ``budget=2m``, ``budget=500k``."""
-    unit, sign = next(((u, s) for u, s in ((10**6, "m"), (1000, "k")) if samples % u == 0), (1, ""))
-    return f"budget={samples // unit}{sign}"
+    """Return `size.samples` as it is typed for the paper's pool: ``2m``, ``200k``, or ``12345``."""
+    return size_text(int(cfg.size.samples))
 
 
 def build(node: DictConfig) -> Any:

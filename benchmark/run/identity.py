@@ -27,8 +27,8 @@ from benchmark.results.protocol import (
     flat_facts,
     protocol_overrides,
     published_experiment,
+    size_text,
 )
-from benchmark.results.report.columns import thousands
 from benchmark.results.result import Result
 from benchmark.results.trackers import RunFacts
 from benchmark.run.config import CONF, filter_family, filter_settings, recorded, resolved, size_name
@@ -107,7 +107,7 @@ def make_protocol(job: Job) -> Protocol:
         facts[QUICK_TRY] = f"the first {limit:,} images of each evaluation set, comparable to nothing"
     samples, changed = int(job.cfg.size.samples), protocol_overrides(job.overrides)
     published = published_experiment(job.choices["experiment"], samples, job.overrides)
-    name = ", ".join([f"{published or job.pool.name} {thousands(samples)}", *changed])
+    name = ", ".join([f"{published or job.pool.name} {size_text(samples)}", *changed])
     return Protocol(name if limit is None else f"{QUICK_TRY}: {name}", facts, published, changed)
 
 

@@ -30,12 +30,11 @@ from benchmark.core.requirements import (
     provide,
 )
 from benchmark.pool.other_captions import CaptionSources
-from benchmark.results.protocol import LIMIT
+from benchmark.results.protocol import LIMIT, size_text
 from benchmark.results.trackers import NoTracker, Tracker
 from benchmark.run.config import (
     USER_ERRORS,
     WAYS_ON,
-    budget_text,
     build,
     build_part,
     evaluation_nodes,
@@ -257,7 +256,9 @@ class Job:
             samples = int(node.training.samples_seen)
             typed = given & {"budget", f"downstream.{name}.training.samples_seen"}
             if samples > MAX_EPOCHS * self.k and not typed:
-                budget, ten = (budget_text(n * int(self.cfg.pool.scale)) for n in (samples, 10 * self.k))
+                budget, ten = (
+                    f"budget={size_text(n * int(self.cfg.pool.scale))}" for n in (samples, 10 * self.k)
+                )
                 raise UserError(
                     f"{budget} would train {name} for {samples / self.k:,.0f} epochs of {self.k:,} pairs; add {ten}"
                     f" for 10 epochs, as in the ICC paper, or type {budget} to train that long"

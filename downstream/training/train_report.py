@@ -15,6 +15,7 @@ class TrainReport:
     per draw). `seconds` covers all steps, also those before the training was killed and resumed, but not the
     embedding of images before the first. `resumed_from` is the step at which it was last resumed, None if it never
     was. `losses` are pairs of samples seen and the loss logged then; `final_loss` is the last, None without any.
+    `git_commit` is the commit that finished the training, from which a later run may have loaded it.
     """
 
     samples_seen: int
@@ -26,6 +27,7 @@ class TrainReport:
     final_loss: float | None
     resumed_from: int | None = None
     losses: tuple[tuple[int, float], ...] = ()
+    git_commit: str | None = None
 
 
 def finished(folder: Path, fingerprint: str) -> TrainReport | None:

@@ -25,6 +25,7 @@ from benchmark.core.ranges import (
     Seed,
     checked,
 )
+from benchmark.core.source_code import git_commit
 from downstream.evaluation.protocols import Validate
 from downstream.training.batch_loader import default_workers, loader
 from downstream.training.train_report import TrainReport
@@ -258,6 +259,7 @@ class Trainer:
             final_loss=total.losses[-1][1] if total.losses else None,
             resumed_from=resumed_from,
             losses=tuple(total.losses),
+            git_commit=git_commit(),
         )
 
 

@@ -15,7 +15,7 @@ from benchmark.results.page.plotly_charts import (
     shortened,
     words,
 )
-from benchmark.results.report.columns import thousands
+from benchmark.results.protocol import size_text
 from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Entry, Measure
 
@@ -34,13 +34,13 @@ def size_chart(
     by_label = {label: of_label for label, of_label in by_label.items() if len(of_label) > 1}
     if not by_label:
         return None
-    ticks = {"tickvals": list(range(len(sizes))), "ticktext": [thousands(size) for size in sizes]}
+    ticks = {"tickvals": list(range(len(sizes))), "ticktext": [size_text(size) for size in sizes]}
     variants = []
     for name, measure in measures.items():
         data = []
         for label, of_label in by_label.items():
             if points := [(e.size, value) for e in of_label if (value := value_of(e, measure))]:
-                texts = [f"{label}, {thousands(size)}: {_shown(value)}" for size, value in points]
+                texts = [f"{label}, {size_text(size)}: {_shown(value)}" for size, value in points]
                 x = [sizes.index(size) for size, _ in points]
                 estimates = _estimates(label, x, [value for _, value in points], texts)
                 data.append(estimates | styles[label] | _named(label))

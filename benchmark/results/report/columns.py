@@ -155,8 +155,3 @@ def shown(metric: Metric, value: float | None) -> str:
     """Return a value of a metric as tables show it."""
     unit = unit_of(metric.unit)
     return MISSING if value is None else unit.text(unit.factor * value)
-
-
-def thousands(size: int) -> str:
-    """Return a size as tables show it: 200k."""
-    return f"{size // 1000}k" if size % 1000 == 0 else f"{size:,}"

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
+from benchmark.results.protocol import size_text
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
-from benchmark.results.report.columns import thousands
 from benchmark.results.report.leaderboard import Entry, Measure, by_setting, group, headlines
 from benchmark.results.report.published_figures import ICC, paper_figure
 from benchmark.results.report.table import MISSING, Cell, Table, plain
@@ -106,7 +106,7 @@ def _claim_rows(finding: Finding, compared: Compared) -> list[list[Cell]]:
         agrees = "yes" + sure
     elif comparison.above(worse, better):
         agrees = "no" + sure
-    named = [name if size == MIDDLE else f"{name} {thousands(size)}" for name, size in finding.sides]
+    named = [name if size == MIDDLE else f"{name} {size_text(size)}" for name, size in finding.sides]
     paper = ", ".join(f"{n} {figure:.1f}" for n, figure in zip(named, finding.paper_figures(), strict=True))
     ours = ", ".join(compared.estimate(index) for index in (better, worse))
     metric = f"{finding.measure.label}, COCO"
@@ -150,7 +150,7 @@ def _rankings(measure: Measure, entries: Sequence[Entry]) -> Iterator[tuple[str,
     by_size = {size: [e for e in entries if e.size == size] for size in sorted({e.size for e in entries})}
     for (size, one), (larger, other) in combinations(by_size.items(), 2):
         yield (
-            f"{name}: {thousands(size)} and {thousands(larger)}",
+            f"{name}: {size_text(size)} and {size_text(larger)}",
             _means(measure, one),
             _means(measure, other),
         )
@@ -158,10 +158,10 @@ def _rankings(measure: Measure, entries: Sequence[Entry]) -> Iterator[tuple[str,
         seeds = sorted({run.seed for entry in of_size for run in entry.runs})
         of_seed = {seed: _means(measure, of_size, seed) for seed in seeds}
         for seed, another in combinations(seeds, 2):
-            yield f"{name}, {thousands(size)}: seeds {seed} and {another}", of_seed[seed], of_seed[another]
+            yield f"{name}, {size_text(size)}: seeds {seed} and {another}", of_seed[seed], of_seed[another]
         for other_set in sets:
             means = _means(replace(measure, evaluation=other_set), of_size)
-            yield f"{thousands(size)}: {name} and {other_set}", _means(measure, of_size), means
+            yield f"{size_text(size)}: {name} and {other_set}", _means(measure, of_size), means
 
 
 def _means(measure: Measure, entries: Iterable[Entry], seed: int | None = None) -> Means:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from benchmark.results.report.columns import SHORT, thousands
+from benchmark.results.protocol import size_text
+from benchmark.results.report.columns import SHORT
 from benchmark.results.report.leaderboard import Entry, Measure
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 
@@ -115,7 +116,7 @@ def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
                 Cell(row.figures[m] + f" {BEST}" * is_best, is_best)
                 for m, is_best in zip(measures, bold, strict=True)
             ]
-            rows.append([*plain(row.filter, thousands(row.size)), *cells])
+            rows.append([*plain(row.filter, size_text(row.size)), *cells])
         header = ["filter", "size", *(f"{SETS[m.evaluation]} {SHORT[m.metric]}" for m in measures)]
         title = f"Published: Table {published.number} of {published.paper}: {published.about}"
         notes = [f"Source: {published.citation}.", *published.notes, *NOTES]

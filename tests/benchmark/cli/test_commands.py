@@ -114,7 +114,7 @@ NOT_MEANT = [
 # Refused by Hydra, whose message is replaced.
 NOT_COMPOSED = [
     ("filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
-    ("size=abc", "size=abc must be a number of pairs, such as 250k, or one of 100k, 1m, 200k, 500k"),
+    ("size=abc", "size=abc must be a number of pairs, such as 250k, or one of 100k, 1m, 200k, 2m, 500k"),
     ("'metrics=[bleu,cidr]'", "metrics=cidr is unknown; did you mean 'cider'?"),
     ("hydra/launcher=jobli", "hydra/launcher=jobli is unknown; did you mean 'joblib'?"),
     ("pool=/data/x", "for a folder or URL write pool=img2dataset pool.url=/data/x"),
