@@ -94,7 +94,9 @@ def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     ``downstream=captioner`` only picks models, so it is not returned; nor are settings that change no metric.
     The demo's settings are returned, as they make another world; ``pool.url`` and others only locate a pool.
     """
-    keys = {override: _key(override) for override in overrides}
+    # ``~evalset.nocaps`` is ``~evalset.nocaps=null`` for Hydra.
+    typed = [o.removesuffix("=null") if o.startswith("~") else o for o in overrides]
+    keys = {override: _key(override) for override in typed}
     return tuple(
         override
         for override, key in keys.items()
