@@ -78,7 +78,12 @@ SETTINGS: dict[str, Any] = {
     "device": Device,
     "precision": Precision,
     "results_dir": Path,
-    "captions": {"columns": list[str], "files": list[str]},
+    "captions": {
+        "columns": list[str],
+        "files": list[str],
+        "use": Literal["sum", "draw"],
+        "weights": list[PositiveFloat] | None,
+    },
     "validate_every": or_null("never"),
     "plan?": bool,
     "rescore?": bool,
