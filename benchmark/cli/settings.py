@@ -67,6 +67,11 @@ ICC: dict[str, Any] = {
     "bridge": NODE,
     "bridge_max_tokens": PositiveInt,
     "similarity": {"sba": SimilarityName, "vba": SimilarityName},
+    "mu": float,
+    "decoding": {
+        "sba": {"first_token": Literal["eos"] | None, "together": or_null("every beam by itself")},
+        "vba": {"returned": or_null("all beams")},
+    },
     "images_dir": str | None,
     "annotations": NODE | None,
     "distillation": NODE,
