@@ -174,7 +174,6 @@ def test_two_processes_build_once_and_train_as_one(built, tmp_path):
     assert losses[0] == pytest.approx(losses[1], rel=0.2)  # each process draws dropout of its own
 
 
-@pytest.mark.full
 def test_the_released_decoding_is_an_input_of_the_steps() -> None:
     ours, released = (
         make_plan(compose_config(*given)) for given in ((), ("icc/reading=release", "icc.mu=0.5"))
@@ -189,6 +188,7 @@ def test_the_released_decoding_is_an_input_of_the_steps() -> None:
     assert (ours.mu, released.mu) == (0, 0.5)
 
 
+@pytest.mark.full
 def test_a_killed_command_resumes(tmp_path):
     command = [
         sys.executable,
