@@ -114,7 +114,7 @@ def contrastive_step(pairs: int, micro_batch: int | None, checkpointing: bool = 
     stepper = Stepper(make_accelerator(CPU), model, optimizer, 1.0, 0, "fp32", micro_batch)
     inputs = {
         "image_features": torch.rand(pairs, 64),
-        "input_ids": torch.randint(512, (pairs, TOKENS)),
-        "attention_mask": torch.ones(pairs, TOKENS, dtype=torch.long),
+        "input_ids": torch.randint(512, (pairs, 1, TOKENS)),
+        "attention_mask": torch.ones(pairs, 1, TOKENS, dtype=torch.long),
     }
     stepper.step(0, 1e-3, TrainingBatch(inputs, pairs, {}))

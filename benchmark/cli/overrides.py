@@ -12,6 +12,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.run.config import CONF, shipped_names
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
+NESTED_GROUPS = {"icc.reading": "icc/reading"}  # typed like a setting
 # Groups of which a list is one choice, not a sweep.
 COMBINED = frozenset({"downstream", "evalset", "metrics"})
 FREE_TEXT = frozenset({"task.explain"})  # settings whose value is a sentence
@@ -110,6 +111,7 @@ def _rewritten(argument: str) -> str:
     name, equals, value = argument.partition("=")
     if name.startswith("-") or not equals:
         return argument
+    name = NESTED_GROUPS.get(name, name)
     if not name:
         raise UserError(f"{argument} names no setting; write NAME=VALUE")
     if name.startswith("pool.columns"):  # of the pool's columns, its config need not list all

@@ -63,14 +63,14 @@ class SampleError(Exception):
 class Sample:
     """One image-caption pair: uid (32 hex characters), caption, RGB image.
 
-    `others` are further captions of the image: training draws one caption, the sample's own or another, each time
-    it sees the sample.
+    `others` are further captions of the image. Training draws one caption, the sample's own or another, each time it
+    sees the sample; or it sums their losses: then each source of captions has its position, None if it lacks one.
     """
 
     uid: str
     text: str
     image: Image.Image
-    others: tuple[str, ...] = ()
+    others: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)

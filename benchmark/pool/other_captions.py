@@ -4,7 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -28,21 +30,27 @@ _BATCH = 65536
 
 @dataclass(frozen=True)
 class OtherCaptions:
-    """Additional captions by uid in hex; `drops` counts unusable captions by reason."""
+    """Additional captions by uid in hex; `drops` counts unusable captions by reason.
 
-    by_uid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    With `weights`, the losses of a pair's captions are summed with them: each source has its position, None in place
+    of a caption that it lacks. Without, training draws one caption.
+    """
+
+    by_uid: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     drops: Mapping[str, int] = field(default_factory=dict)
+    weights: tuple[float, ...] = ()
 
     @cached_property
     def sha256(self) -> str | None:
-        """A hash of the captions, independent of their source; None without any."""
+        """A hash of the captions and weights, independent of their source; None without any."""
         if not self.by_uid:
             return None
-        return hash_json(sorted(self.by_uid.items()))
+        captions = sorted(self.by_uid.items())
+        return hash_json([captions, self.weights] if self.weights else captions)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of samples with other captions, of these captions, and of each drop reason."""
-        captions = sum(map(len, self.by_uid.values()))
+        captions = sum(caption is not None for of_pair in self.by_uid.values() for caption in of_pair)
         return {"samples": len(self.by_uid), "captions": captions, **self.drops}
 
 
@@ -53,9 +61,18 @@ class CaptionSources:
         pool: the pool of the samples.
         columns: metadata columns of `pool`, one caption each.
         files: parquet files, or folders of them, with columns ``uid`` and ``caption``; one caption per row.
+        use: whether training sums the losses of a pair's captions, or draws one caption each time it sees the pair.
+        weights: in the sum, of each of the columns and `files`; all 1 by default.
     """
 
-    def __init__(self, pool: Pool, columns: Sequence[str] = (), files: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        columns: Sequence[str] = (),
+        files: Sequence[str] = (),
+        use: Literal["sum", "draw"] = "sum",
+        weights: Sequence[float] | None = None,
+    ) -> None:
         for name, value in {"columns": columns, "files": files}.items():
             if isinstance(value, str) or value is None:
                 raise UserError(
@@ -66,7 +83,14 @@ class CaptionSources:
             raise UserError(f"captions.columns names {secret[0]!r}, which pool {pool.name} hides")
         self._pool, self._columns = pool, tuple(columns)
         self._shards = pool.shards(frozenset(columns)) if columns else []
-        self._files = [file for path in files for file in _parquet_files(local_path("captions.files", path))]
+        self._files = [_parquet_files(local_path("captions.files", path)) for path in files]
+        self._sources = (*columns, *files)
+        if weights is not None and (use == "draw" or len(weights) != len(self._sources)):
+            raise UserError(
+                f"captions.weights must be null, or with captions.use=sum one number for each of the"
+                f" {len(self._sources)} sources in captions.columns and captions.files; it has {len(weights)}"
+            )
+        self._weights = tuple(weights or [1.0] * len(self._sources)) if use == "sum" else ()
 
     def __bool__(self) -> bool:
         """Tell whether any source was given."""
@@ -75,32 +99,47 @@ class CaptionSources:
     def of(self, uids: UidArray) -> OtherCaptions:
         """Return the usable captions of `uids`: from the columns first, then from the files, in their order.
 
-        Missing, empty and too long captions are left out and counted. Raises `UserError` for a damaged file, and when
-        sources were given and hold no caption of any of the `uids`.
+        Missing, empty and too long captions are left out and counted. Raises `UserError` for a damaged file, when
+        sources were given and hold no caption of any of the `uids`, and when captions are summed of which one source
+        holds several for a pair.
         """
         if not self:
             return OtherCaptions()
         distinct = unite_uids([uids])
         names, index = decode_uids(distinct), UidIndex(distinct)
-        by_row: defaultdict[int, list[str]] = defaultdict(list)
+        by_row: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
         drops = Counter[str]()
-        for row, value in (*self._of_columns(index, len(distinct)), *self._of_files(index, drops)):
+        for row, source, value in (*self._of_columns(index, len(distinct)), *self._of_files(index, drops)):
             try:
                 caption = _checked(value)
             except SampleError as error:
                 drops[error.reason] += 1
             else:
-                by_row[row].append(caption)
+                by_row[row].append((source, caption))
         if not by_row:
             raise UserError(
                 f"captions: none of the {len(uids):,} selected pairs has one there;"
                 " make them by task=augment with the same pool, filter, size and seed"
             )
-        by_uid = {names[row]: tuple(captions) for row, captions in by_row.items()}
-        return OtherCaptions(by_uid, dict(sorted(drops.items())))
+        by_uid = {names[row]: self._arranged(names[row], captions) for row, captions in by_row.items()}
+        return OtherCaptions(by_uid, dict(sorted(drops.items())), self._weights)
 
-    def _of_columns(self, uids: UidIndex, count: int) -> Iterator[tuple[int, object]]:
-        """Yield the rows in `uids` and the values of the columns, for every one of the `count` uids there."""
+    def _arranged(self, uid: str, captions: Sequence[tuple[int, str]]) -> tuple[str | None, ...]:
+        """Return the captions of a pair; if they are summed, at the positions of their sources."""
+        if not self._weights:
+            return tuple(caption for _, caption in captions)
+        counts = Counter(source for source, _ in captions)
+        source, most = counts.most_common(1)[0]
+        if most > 1:
+            raise UserError(
+                f"captions.use=sum takes one caption of a pair from each source, but {self._sources[source]} has"
+                f" {most} of {uid}; give them in several files, or set captions.use=draw"
+            )
+        by_source = dict(captions)
+        return tuple(by_source.get(source) for source in range(len(self._sources)))
+
+    def _of_columns(self, uids: UidIndex, count: int) -> Iterator[tuple[int, int, object]]:
+        """Yield row in `uids`, source and value of the columns, for every one of the `count` uids there."""
         needs = frozenset(self._columns)
         seen = np.zeros(count, bool)  # a uid in several shards is taken from the first, like its image
         for shard in self._shards:
@@ -110,11 +149,13 @@ class CaptionSources:
                     row = int(rows[position])
                     if not seen[row]:
                         seen[row] = True
-                        yield from ((row, batch.columns[name][position]) for name in self._columns)
+                        for source, name in enumerate(self._columns):
+                            yield row, source, batch.columns[name][position]
 
-    def _of_files(self, uids: UidIndex, drops: Counter[str]) -> Iterator[tuple[int, object]]:
-        """Yield the rows in `uids` and the captions that the files have of them; count malformed uids."""
-        for record in (record for file in self._files for record in _records(file)):
+    def _of_files(self, uids: UidIndex, drops: Counter[str]) -> Iterator[tuple[int, int, object]]:
+        """Yield row in `uids`, source and caption of the files; count malformed uids."""
+        sources = enumerate(self._files, len(self._columns))
+        for source, record in ((s, record) for s, files in sources for f in files for record in _records(f)):
             listed, given = listed_uids(record[UID])
             if len(listed) < len(record):
                 drops[UID_INVALID] += len(record) - len(listed)
@@ -122,7 +163,7 @@ class CaptionSources:
             hits = rows >= 0
             # As bytes: a string that is not valid UTF-8 is one caption lost, not an error.
             captions = record[CAPTION].take(pa.array(listed[hits])).cast(pa.large_binary())
-            yield from zip(rows[hits].tolist(), captions.to_pylist(), strict=True)
+            yield from zip(rows[hits].tolist(), repeat(source), captions.to_pylist(), strict=False)
 
 
 def _records(file: Path) -> Iterator[pa.RecordBatch]:

@@ -113,6 +113,11 @@ class Subset:
         """Selected samples that cannot be read, by reason: `missing` without mismatched captions."""
         return {reason: count for reason, count in self.missing.items() if reason != CAPTION_MISMATCH}
 
+    @property
+    def caption_weights(self) -> tuple[float, ...]:
+        """The weight of the loss of each other caption, see `OtherCaptions`."""
+        return self.captions.weights
+
     def repeated_captions(self) -> int:
         """Return how many samples have the caption of a sample before them."""
         return len(self._texts) - int(pc.count_distinct(self._texts).as_py())

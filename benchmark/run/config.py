@@ -184,21 +184,27 @@ def make_filter(cfg: DictConfig, choices: Mapping[str, str] | None = None) -> Fi
 
 
 def filter_settings(cfg: DictConfig) -> DictConfig:
-    """Return the settings of the filter and its parts without `family`, which only orders the report's rows."""
+    """Return the settings of the filter and its parts that it is made of.
+
+    That is without `family`, which only orders the report's rows, and `icc.decoding` with nothing set: run ids are
+    older.
+    """
     settings: DictConfig = copy.deepcopy(cfg.filter)
-    _drop_families(settings)
+    _drop_unused(settings)
     return settings
 
 
-def _drop_families(node: DictConfig) -> None:
+def _drop_unused(node: DictConfig) -> None:
     OmegaConf.set_struct(node, False)
     if "_target_" in node:
         node.pop("family", None)
+        if "decoding" in node and not any(node.decoding.values()):
+            node.pop("decoding")
     for name in map(str, node):
         if not (OmegaConf.is_interpolation(node, name) or OmegaConf.is_missing(node, name)):
             child = node[name]
             if isinstance(child, DictConfig):
-                _drop_families(child)
+                _drop_unused(child)
 
 
 def filter_family(cfg: DictConfig) -> str:

@@ -52,8 +52,10 @@ def make_plan(cfg: DictConfig) -> Plan:
     """Return the plan that the configuration describes, without loading models or captions."""
     require("studies")
     icc, models = cfg.icc, resolved(cfg.models)
-    frozen = FrozenParts(models["icc"]["clip"], models["icc"]["llm"])
-    generator, captioner = TextToImage(**models["text_to_image"]), ImageCaptioner(**models["image_captioner"])
+    decoding = resolved(icc.decoding)
+    frozen = FrozenParts(models["icc"]["clip"], models["icc"]["llm"], decoding["sba"]["first_token"])
+    generator = TextToImage(**models["text_to_image"])
+    captioner = ImageCaptioner(**models["image_captioner"], **decoding["vba"])
     return Plan(
         captions=partial(_read_captions, icc.captions),
         training_captions=icc.training_captions,
@@ -61,10 +63,16 @@ def make_plan(cfg: DictConfig) -> Plan:
         frozen=frozen,
         bridge=hydra.utils.instantiate(icc.bridge, seed=cfg.seed),
         bridge_max_tokens=icc.bridge_max_tokens,
-        sba=partial(SemanticBottleneck, frozen, max_new_tokens=models["icc"]["max_new_tokens"]),
+        sba=partial(
+            SemanticBottleneck,
+            frozen,
+            max_new_tokens=models["icc"]["max_new_tokens"],
+            together=decoding["sba"]["together"],
+        ),
         vba=VisualBottleneck(generator, captioner, icc.images_dir),
         similarities=measures(models["bertscore"]),
         chosen=resolved(icc.similarity),
+        mu=icc.mu,
         annotations=hydra.utils.instantiate(icc.annotations),
         base=models["icc"]["base"],
         distillation=hydra.utils.instantiate(icc.distillation, seed=cfg.seed),

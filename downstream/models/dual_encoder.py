@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,9 +141,12 @@ class DualEncoder(Downstream):
         cached = self.locked and self.cache_images and len(subset) > 0
         if cached:
             source = self._embed_once(subset, order, folder, fingerprint)
+        weights = self.model.caption_weights = (1.0, *subset.caption_weights)
+        collate = replace(self.collate, kinds=len(weights))
         augmented = not self.locked and self.unlocked.augment
         augment = ImageAugmentation(self.model.image_tower.config.image_size) if augmented else None
-        data = TrainingData(source, order, self.collate, augment, decodes=not cached)
+        draws = not subset.caption_weights
+        data = TrainingData(source, order, collate, augment, decodes=not cached, draws=draws)
         trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
         return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
 

@@ -155,7 +155,10 @@ def info_nce(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> 
 
 
 class Pairs(NamedTuple):
-    """Embedded images and texts, both (n, d) and L2-normalised, and the logarithm of the inverse temperature."""
+    """Embedded images (n, d) and captions (n, kinds, d), and the logarithm of the inverse temperature.
+
+    All rows are L2-normalised, but zeros for a caption that a pair lacks.
+    """
 
     images: torch.Tensor
     texts: torch.Tensor
@@ -164,20 +167,30 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True)
 class PairCollate:
-    """Turns pairs into tensors: ``pixel_values`` or ``image_features``, ``input_ids`` and ``attention_mask``."""
+    """Turns pairs into tensors: ``pixel_values`` or ``image_features``, ``input_ids`` and ``attention_mask``.
+
+    The last two are (n, `kinds`, t): of each pair's own caption, then of its other captions; zeros if it lacks one.
+    """
 
     processor: Any
     tokenizer: Any
     max_tokens: int
+    kinds: int = 1
 
     def __call__(self, pairs: Sequence[Sample | EmbeddedSample]) -> Inputs:
         """Return the tensors of `pairs`, which have either all images or all features."""
-        inputs = self.tokens([pair.text for pair in pairs])
+        lacking = (None,) * (self.kinds - 1)
+        inputs = self._captions([(pair.text, *pair.others, *lacking)[: self.kinds] for pair in pairs])
         features = [pair.features for pair in pairs if isinstance(pair, EmbeddedSample)]
         if features:
             return inputs | {"image_features": torch.from_numpy(np.stack(features))}
         images = [pair.image for pair in pairs if isinstance(pair, Sample)]
         return inputs | {"pixel_values": to_pixels(self.processor, images)}
+
+    def _captions(self, captions: Sequence[Sequence[str | None]]) -> Inputs:
+        given = torch.tensor([[caption is not None for caption in of_pair] for of_pair in captions])
+        tokens = self.tokens([caption or "" for of_pair in captions for caption in of_pair])
+        return {name: ids.view(*given.shape, -1) * given[:, :, None] for name, ids in tokens.items()}
 
     def tokens(self, texts: list[str]) -> Inputs:
         """Return ``input_ids`` and ``attention_mask``, each (n, t), cut at `max_tokens`."""
@@ -193,7 +206,13 @@ class TwoTowers(nn.Module):
     With a locked image tower, its own embedding is the shared space and only the text tower has a linear head, as in
     the reference implementation of LiT (``img_head=False``). Otherwise both have one, as in CLIP, into a space of
     `projection` dimensions. New weights are drawn from the global generator: seed it.
+
+    The loss is a sum over the captions of a pair, with weights: its own and, in DS-CLIP, a rewritten and a generated
+    one (supplement, section B: alpha = beta = 1). An image is embedded once for all of them. The pairs that lack a
+    caption are left out of its loss, also as negatives.
     """
+
+    caption_weights: tuple[float, ...] = (1.0,)
 
     def __init__(self, image_tower: Any, text_tower: Any, locked: bool, projection: int) -> None:
         super().__init__()
@@ -250,7 +269,7 @@ class TwoTowers(nn.Module):
         return class_token
 
     def forward(self, inputs: Inputs, gradients: Pairs | None = None) -> Any:
-        """Return (sum of losses, number of pairs) of ``pixel_values`` or ``image_features`` and a text.
+        """Return (sum of losses, number of pairs) of ``pixel_values`` or ``image_features`` and captions.
 
         Given `gradients` at the outputs of `embed`, return a number that has the same gradient as the loss.
         """
@@ -286,9 +305,13 @@ class TwoTowers(nn.Module):
         ]
 
     def _loss(self, pairs: Pairs) -> LossSum:
+        given = pairs.texts.detach().any(-1)
         with torch.autocast(pairs.texts.device.type, enabled=False):
-            loss = info_nce(pairs.images, pairs.texts, pairs.log_scale.exp())
-        return LossSum(loss, torch.tensor(len(pairs.texts), device=pairs.texts.device))
+            losses = [
+                weight * info_nce(pairs.images[rows], pairs.texts[rows, kind], pairs.log_scale.exp())
+                for kind, (weight, rows) in enumerate(zip(self.caption_weights, given.T, strict=True))
+            ]
+        return LossSum(torch.stack(losses).sum(), torch.tensor(len(pairs.texts), device=pairs.texts.device))
 
     def _embed_images(self, inputs: Inputs) -> torch.Tensor:
         if not inputs:
@@ -301,8 +324,11 @@ class TwoTowers(nn.Module):
 
     def _embed_texts(self, inputs: Inputs) -> torch.Tensor:
         if not inputs:
-            return self._no_rows()
-        return self.embed_texts(inputs["input_ids"], inputs["attention_mask"])
+            return self._no_rows()[:, None].expand(-1, len(self.caption_weights), -1)
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        given = mask.any(-1)
+        vectors = self.embed_texts(ids[given], mask[given])
+        return vectors.new_zeros(*given.shape, vectors.shape[-1]).index_put((given,), vectors)
 
     def _no_rows(self) -> torch.Tensor:
         """Return (0, d), tied to every trainable parameter."""

@@ -62,7 +62,7 @@ class EmbeddedSubset:
 class _Chunk(NamedTuple):
     pixels: torch.Tensor
     texts: list[str]
-    others: list[tuple[str, ...]]
+    others: list[tuple[str | None, ...]]
     reasons: list[str | None]
 
 

@@ -27,11 +27,11 @@ _CAPTION_DRAWS, _IMAGE_DRAWS = 0xCA9710, 0x1A6E50
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedSample:
-    """A pair with the embedding of its image, shape (d,), and the other captions of the image."""
+    """A pair with the embedding of its image, shape (d,), and the other captions of the image, see `Sample`."""
 
     text: str
     features: npt.NDArray[np.float32]
-    others: tuple[str, ...] = ()
+    others: tuple[str | None, ...] = ()
 
 
 Pair = TypeVar("Pair", bound=Sample | EmbeddedSample)
@@ -48,11 +48,15 @@ class Samples(Protocol[T_co]):
 
 
 class EpochSamples(Samples[T_co], Protocol[T_co]):
-    """A subset that knows which samples each epoch draws."""
+    """A subset that knows which samples each epoch draws, and what other captions are for."""
 
     @property
     def epochs(self) -> tuple[IndexArray, ...]:
         """The sample indices of one epoch, or of several that are cycled through."""
+
+    @property
+    def caption_weights(self) -> tuple[float, ...]:
+        """The weight of the loss of each other caption; empty if one caption of all is drawn at each view."""
 
 
 @lru_cache(maxsize=2)
@@ -116,14 +120,15 @@ def read_samples(source: Samples[T], indices: Sequence[int] | IndexArray) -> tup
 
 
 def draw_caption(sample: Pair, seed: int, position: int) -> Pair:
-    """Return `sample` with one of its captions, drawn uniformly (DS-CLIP, appendix A).
+    """Return `sample` with one of its captions, drawn uniformly.
 
     The draw depends only on (seed, position in the budget): it is the same in a resumed training and on any number
     of processes.
     """
-    if not sample.others:
+    others = [caption for caption in sample.others if caption is not None]
+    if not others:
         return sample
-    captions = (sample.text, *sample.others)
+    captions = (sample.text, *others)
     drawn = np.random.default_rng([seed, position, _CAPTION_DRAWS]).integers(len(captions))
     return replace(sample, text=captions[drawn])
 
@@ -141,7 +146,7 @@ class TrainingData(Generic[Pair]):
     """Source and order of the samples, and how a list of samples becomes tensors.
 
     `augment` changes a sample at random each time it is drawn; `decodes` says whether samples have images to decode,
-    which is worth other processes.
+    which is worth other processes; `draws` whether a view has one of the sample's captions, or all of them.
     """
 
     source: Samples[Pair]
@@ -149,6 +154,7 @@ class TrainingData(Generic[Pair]):
     collate: Callable[[list[Pair]], Inputs]
     augment: Callable[[Pair, np.random.Generator], Pair] | None = None
     decodes: bool = True
+    draws: bool = True
 
     def batch(self, positions: range, rank: int, ranks: int) -> TrainingBatch:
         """Read the part of `rank` (of `ranks`) of the samples at `positions`."""
@@ -161,9 +167,11 @@ class TrainingData(Generic[Pair]):
         return TrainingBatch(self.collate(samples) if samples else {}, len(samples), dict(skipped))
 
     def _view(self, sample: Pair, position: int) -> Pair:
-        """Return the sample as drawn at `position`: with one of its captions, as models read it, and augmented."""
-        sample = draw_caption(sample, self.order.seed, position)
-        sample = replace(sample, text=model_text(sample.text))
+        """Return the sample as drawn at `position`: with its captions, as models read them, and augmented."""
+        if self.draws:
+            sample = replace(draw_caption(sample, self.order.seed, position), others=())
+        others = tuple(None if caption is None else model_text(caption) for caption in sample.others)
+        sample = replace(sample, text=model_text(sample.text), others=others)
         if self.augment is None:
             return sample
         return self.augment(sample, np.random.default_rng([self.order.seed, position, _IMAGE_DRAWS]))

@@ -5,7 +5,7 @@ The direct pipelines reconstruct, compare and standardise (Table 4).
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 
 Mode = Literal["distilled", "direct"]
 Settings = dict[str, str | int | float | None]  # constructor arguments of one model
+Decoding = dict[str, Any]  # how a pipeline decodes: a part of `icc.decoding`
 
 
 @checked
@@ -38,6 +39,7 @@ def sba(
     max_new_tokens: PositiveInt,
     similarity: SimilarityName,
     bertscore: Settings,
+    decoding: Decoding | None = None,
 ) -> Filter:
     """Return SBA as a filter.
 
@@ -51,6 +53,7 @@ def sba(
         max_new_tokens: maximum length of a reconstruction.
         similarity: ``edit`` or ``bertscore``.
         bertscore: `model` and `num_layers` of its encoder.
+        decoding: `first_token` of `FrozenParts` and `together` of `SemanticBottleneck`.
     """
     if mode == "distilled":
         return DistilledScorer(_checkpoint("sba", checkpoint, build), precision)
@@ -61,8 +64,11 @@ def sba(
             "filter.mode=direct of SBA needs a trained bridge; make one with task=icc_build and set"
             " models.icc.build=FOLDER"
         )
-    frozen, bridge = FrozenParts(clip, llm), str(Path(build) / "sba" / "bridge")
-    autoencoder = SemanticBottleneck(frozen, bridge, max_new_tokens=max_new_tokens)
+    given, bridge = decoding or {}, str(Path(build) / "sba" / "bridge")
+    frozen = FrozenParts(clip, llm, given.get("first_token"))
+    autoencoder = SemanticBottleneck(
+        frozen, bridge, max_new_tokens=max_new_tokens, together=given.get("together")
+    )
     measure = measures(bertscore)[similarity]
     return DirectScorer(autoencoder, measure, _standardizer(build, "sba", similarity))
 
@@ -77,6 +83,7 @@ def vba(
     captioner: Settings,
     similarity: SimilarityName,
     bertscore: Settings,
+    decoding: Decoding | None = None,
 ) -> Filter:
     """Return VBA as a filter; without a `build` the direct mode's similarities are not standardised.
 
@@ -86,10 +93,12 @@ def vba(
         text_to_image: arguments of `TextToImage`.
         captioner: arguments of `ImageCaptioner`.
         similarity, bertscore: as for `sba`.
+        decoding: `returned` of `ImageCaptioner`.
     """
     if mode == "distilled":
         return DistilledScorer(_checkpoint("vba", checkpoint, build), precision)
-    autoencoder = VisualBottleneck(TextToImage(**text_to_image), ImageCaptioner(**captioner))  # type: ignore[arg-type]
+    captions = ImageCaptioner(**captioner, **(decoding or {}))  # type: ignore[arg-type]
+    autoencoder = VisualBottleneck(TextToImage(**text_to_image), captions)  # type: ignore[arg-type]
     measure = measures(bertscore)[similarity]
     return DirectScorer(autoencoder, measure, _standardizer(build, "vba", similarity) if build else None)
 

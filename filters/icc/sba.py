@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from safetensors.torch import load_file
@@ -26,6 +26,7 @@ from benchmark.models.clip_weights import clip_identity, clip_requirement
 from filters.icc.autoencoder import Autoencoder, Beams, one_line
 
 BRIDGE = "model.safetensors"
+FirstToken = Literal["eos"]
 END = " \n"  # what the bridge is trained to end captions with, as in the authors' code; the newline ends decoding
 
 
@@ -35,16 +36,19 @@ class FrozenParts(Identified):
     Args:
         clip: open_clip's `model` and `pretrained`.
         llm: hub name or folder of a causal language model.
+        first_token: ``eos`` to begin its input with its end token, as the authors' code does; None for BOS.
     """
 
-    def __init__(self, clip: dict[str, str | None], llm: str) -> None:
+    def __init__(self, clip: dict[str, str | None], llm: str, first_token: FirstToken | None = None) -> None:
         self.clip = dict(clip)
         self.llm = llm
+        self._first_token = first_token
 
     def identity(self) -> dict[str, Any]:
         """Name both checkpoints by their revisions; a CLIP of open_clip's own by its model and tag."""
         clip = clip_identity(str(self.clip["model"]), self.clip["pretrained"])
-        return super().identity() | {"clip": clip, "llm": revision(locate_checkpoint(self.llm))}
+        first = {"first_token": self._first_token} if self._first_token else {}
+        return super().identity() | {"clip": clip, "llm": revision(locate_checkpoint(self.llm))} | first
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield both checkpoints."""
@@ -54,18 +58,20 @@ class FrozenParts(Identified):
     def load(self, device: torch.device) -> "Loaded":
         """Load both: the language model in bf16 on a GPU that computes it (the authors used fp16).
 
-        Raises `UserError` without a BOS or a newline token.
+        Raises `UserError` without a first or a newline token.
         """
         dtype = default_dtype(device)
         model = load_model("AutoModelForCausalLM", self.llm, dtype=dtype)
         tokenizer = load_pretrained("AutoTokenizer", self.llm)
         end = _end_tokens(tokenizer)
-        if tokenizer.bos_token_id is None or not end or "\n" not in tokenizer.decode(list(end[-1:])):
+        first = tokenizer.eos_token_id if self._first_token == "eos" else tokenizer.bos_token_id
+        if first is None or not end or "\n" not in tokenizer.decode(list(end[-1:])):
             raise UserError(
-                f"models.icc.llm={self.llm} must have a BOS and a newline token, between which SBA's captions stand"
+                f"models.icc.llm={self.llm} must have {'an EOS' if self._first_token else 'a BOS'} and a newline"
+                " token, between which SBA's captions stand"
             )
         clip = load_clip(str(self.clip["model"]), self.clip["pretrained"], device)
-        return Loaded(clip, model.requires_grad_(False).to(device).eval(), tokenizer, end)
+        return Loaded(clip, model.requires_grad_(False).to(device).eval(), tokenizer, first, end)
 
 
 def _end_tokens(tokenizer: Any) -> tuple[int, ...]:
@@ -76,11 +82,12 @@ def _end_tokens(tokenizer: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The loaded models, and the tokens that end a caption, of which the last stops decoding."""
+    """The loaded models, the first token, and the tokens that end a caption, of which the last stops decoding."""
 
     clip: ClipModel
     llm: Any
     tokenizer: Any
+    first: int
     end: tuple[int, ...]
 
     def embed_tokens(self, ids: Tensor) -> Tensor:
@@ -89,39 +96,50 @@ class Loaded:
         return embedded
 
     def prefix(self, bridged: Tensor) -> Tensor:
-        """Return the input before the caption, (n, 2, width): BOS, then the bridge's output, (n, width)."""
-        bos = self.embed_tokens(torch.tensor([[self.tokenizer.bos_token_id]], device=bridged.device))
-        return torch.cat([bos.expand(len(bridged), -1, -1), bridged[:, None].to(bos.dtype)], dim=1)
+        """Return the input before the caption, (n, 2, width): first token, bridge's output, (n, width)."""
+        first = self.embed_tokens(torch.tensor([[self.first]], device=bridged.device))
+        return torch.cat([first.expand(len(bridged), -1, -1), bridged[:, None].to(first.dtype)], dim=1)
 
 
 class SemanticBottleneck(Autoencoder):
     """Decodes each caption from its CLIP text vector: the projected pooled output, not normalised.
 
-    One linear layer, the bridge, turns that vector into an input embedding, which the language model reads after BOS.
-    Every beam stops at its own newline; the authors' code stops a batch when its first row does.
+    One linear layer, the bridge, turns that vector into an input embedding, which the language model reads after its
+    first token.
 
     Args:
         frozen: CLIP and the language model.
         bridge: folder of the trained layer.
         beams: number of beams, all of which are returned.
         max_new_tokens: maximum length of a reconstruction.
-        batch: number of captions decoded at a time.
+        together: captions, in their order, that all end when the best beam of the first of them has a newline; of the
+            others the first line counts, whether it had ended or not (the authors' code, which takes 2). None, as the
+            paper has no such rule: every beam ends at its own newline, and reconstructions do not depend on batches.
+        batch: number of captions decoded at a time, if not `together`.
     """
 
     def __init__(
-        self, frozen: FrozenParts, bridge: str, beams: int = 5, max_new_tokens: int = 64, batch: int = 64
+        self,
+        frozen: FrozenParts,
+        bridge: str,
+        beams: int = 5,
+        max_new_tokens: int = 64,
+        together: int | None = None,
+        batch: int = 64,
     ) -> None:
         self.frozen = frozen
         self.bridge = bridge
         self.beams = beams
         self.max_new_tokens = max_new_tokens
+        self._together = together
         self._batch = batch
         self._parts: Loaded
         self._linear: nn.Linear
 
     def identity(self) -> dict[str, Any]:
         """Name the bridge by its revision."""
-        return super().identity() | {"bridge": revision(locate_checkpoint(self.bridge))}
+        together = {"together": self._together} if self._together else {}
+        return super().identity() | {"bridge": revision(locate_checkpoint(self.bridge))} | together
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the bridge and the frozen models."""
@@ -143,10 +161,11 @@ class SemanticBottleneck(Autoencoder):
     def reconstruct(self, captions: Sequence[str]) -> list[Beams]:
         """Return the beams of each caption. Batches hold captions of similar length, which end at similar steps."""
         lines = [one_line(caption) for caption in captions]
-        order = sorted(range(len(lines)), key=lambda row: len(lines[row]))
+        order = sorted(range(len(lines)), key=lambda row: 0 if self._together else len(lines[row]))
         beams: list[Beams] = [[]] * len(lines)
-        for start in range(0, len(order), self._batch):
-            rows = order[start : start + self._batch]
+        size = self._together or self._batch
+        for start in range(0, len(order), size):
+            rows = order[start : start + size]
             for row, decoded in zip(rows, self._decode([lines[r] for r in rows]), strict=True):
                 beams[row] = decoded
         return beams
@@ -155,6 +174,10 @@ class SemanticBottleneck(Autoencoder):
         from transformers import NoRepeatNGramLogitsProcessor
 
         parts = self._parts
+
+        def first_has_a_newline(ids: Tensor, scores: Any) -> Tensor:
+            return torch.full((len(ids),), "\n" in parts.tokenizer.decode(ids[0]), device=ids.device)
+
         # All sequences start with two vectors: batches need no padding, so they do not change the output.
         vectors = parts.prefix(self._linear(parts.clip.project_texts(captions)))
         with quiet_transformers():
@@ -165,11 +188,13 @@ class SemanticBottleneck(Autoencoder):
                 num_beams=self.beams,
                 num_return_sequences=self.beams,
                 max_new_tokens=self.max_new_tokens,
-                eos_token_id=parts.end[-1],
+                eos_token_id=parts.tokenizer.eos_token_id if self._together else parts.end[-1],
+                stopping_criteria=[first_has_a_newline] if self._together else [],
                 pad_token_id=parts.end[-1],
                 logits_processor=[NoRepeatNGramLogitsProcessor(2)],
             )
-        texts = [one_line(text) for text in parts.tokenizer.batch_decode(ids, skip_special_tokens=True)]
+        texts = parts.tokenizer.batch_decode(ids, skip_special_tokens=True)
+        texts = [one_line(text.partition("\n")[0] if self._together else text) for text in texts]
         return [texts[start : start + self.beams] for start in range(0, len(texts), self.beams)]
 
 

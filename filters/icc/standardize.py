@@ -23,7 +23,7 @@ def caption_length(caption: str) -> int:
 
 @dataclass(frozen=True)
 class Standardizer:
-    """Mean and standard deviation of the similarities' logits, per range of caption lengths.
+    """Mean (less what is added to it) and standard deviation of the similarities' logits, per range of lengths.
 
     Bin i holds the lengths from `starts[i]` to `starts[i + 1]`, exclusive; the last bin is unbounded.
     """
@@ -33,7 +33,7 @@ class Standardizer:
     spreads: tuple[float, ...]
 
     def __call__(self, captions: Sequence[str], similarities: Array) -> Array:
-        """Return scores of shape (n,), from 0 to 1; in every bin logit-normal with median 0.5 and sigma 1."""
+        """Return scores of shape (n,), from 0 to 1; in every bin logit-normal with the same median and sigma."""
         lengths = np.array([caption_length(caption) for caption in captions], np.int64)
         bins = np.maximum(np.searchsorted(self.starts, lengths, side="right") - 1, 0)
         z = (_logit(similarities) - np.take(self.means, bins)) / np.take(self.spreads, bins)
@@ -63,10 +63,11 @@ def load_standardizer(path: Path) -> Standardizer:
 
 
 def fit_standardizer(
-    captions: Sequence[str], similarities: Array, min_count: int = MIN_COUNT
+    captions: Sequence[str], similarities: Array, min_count: int = MIN_COUNT, mu: float = 0.0
 ) -> Standardizer:
-    """Fit the table on similarities of shape (n,).
+    """Fit the table on similarities of shape (n,), to scores whose logits have mean `mu` and standard deviation 1.
 
+    The paper's LN(mu = 0.5) is read as the median of the scores, which is `mu` = 0; `mu` = 0.5 has the median 0.62.
     Lengths are added to a bin in increasing order until it holds `min_count` captions, so sparse lengths share a bin;
     a remainder joins the last bin. A bin of zero variance is only centred.
     The paper prints the logit as ln(1 / (1 - p)); ln(p / (1 - p)) is meant.
@@ -76,11 +77,9 @@ def fit_standardizer(
     starts = _bins(lengths, min_count)
     bins = np.searchsorted(starts, lengths, side="right") - 1
     groups = [logits[bins == i] for i in range(len(starts))]
-    return Standardizer(
-        tuple(starts),
-        tuple(float(group.mean()) for group in groups),
-        tuple(float(group.std()) or 1.0 for group in groups),
-    )
+    spreads = tuple(float(group.std()) or 1.0 for group in groups)
+    means = (float(group.mean()) - mu * spread for group, spread in zip(groups, spreads, strict=True))
+    return Standardizer(tuple(starts), tuple(means), spreads)
 
 
 def _bins(lengths: npt.NDArray[np.int64], min_count: int) -> list[int]:

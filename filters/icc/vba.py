@@ -94,17 +94,30 @@ class ImageCaptioner(FromCheckpoint):
     Args:
         checkpoint: hub name or folder of a BLIP or BLIP-2 captioner.
         prompt: beginning of every caption, which is removed from the output.
-        beams: number of beams, all of which are returned.
+        beams: number of beams.
         max_new_tokens: maximum length of a caption.
+        returned: number of captions of an image, best first: 1 in the authors' code. None for all beams.
     """
 
-    def __init__(self, checkpoint: str, prompt: str = "", beams: int = 5, max_new_tokens: int = 40) -> None:
+    def __init__(
+        self,
+        checkpoint: str,
+        prompt: str = "",
+        beams: int = 5,
+        max_new_tokens: int = 40,
+        returned: int | None = None,
+    ) -> None:
         self.checkpoint = checkpoint
         self.prompt = prompt
         self.beams = beams
         self.max_new_tokens = max_new_tokens
+        self._returned = returned
         self._model: Any = None
         self._processor: Any = None
+
+    def identity(self) -> dict[str, Any]:
+        """Name the checkpoint by its revision, and the number of captions if it is not that of the beams."""
+        return super().identity() | ({"returned": self._returned} if self._returned else {})
 
     def setup(self, device: Device) -> None:
         """Load model and processor: bf16 on a GPU that computes it."""
@@ -115,6 +128,7 @@ class ImageCaptioner(FromCheckpoint):
 
     def caption(self, images: Sequence[Image.Image]) -> list[Beams]:
         """Return the beams of each image, best first."""
+        count = self._returned or self.beams
         text = {"text": [self.prompt] * len(images)} if self.prompt else {}
         inputs = self._processor(images=list(images), return_tensors="pt", **text)
         inputs = inputs.to(self._model.device, self._model.dtype)
@@ -123,7 +137,7 @@ class ImageCaptioner(FromCheckpoint):
                 **inputs,
                 do_sample=False,
                 num_beams=self.beams,
-                num_return_sequences=self.beams,
+                num_return_sequences=count,
                 max_new_tokens=self.max_new_tokens,
             )
         prompt = one_line(self.prompt)
@@ -131,7 +145,7 @@ class ImageCaptioner(FromCheckpoint):
             one_line(text).removeprefix(prompt).strip()
             for text in self._processor.batch_decode(ids, skip_special_tokens=True)
         ]
-        return [captions[start : start + self.beams] for start in range(0, len(captions), self.beams)]
+        return [captions[start : start + count] for start in range(0, len(captions), count)]
 
 
 class VisualBottleneck(Autoencoder):

@@ -74,5 +74,7 @@ def test_ds_clip_is_its_papers_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (training.batch_size, training.weight_decay, training.warmup_ratio) == (4096, 0.2, 5 / 32)
     assert (training.optimizer, training.lr) == ("lamb", 2.5e-3)
     assert cfg.selector.labels.clusters == 10_000
+    assert cfg.filter._target_ == composed(monkeypatch, "filter=no_filter").filter._target_
+    assert (cfg.captions.use, cfg.captions.weights) == ("sum", None)
     assert "imagenet" in cfg.evalset
     assert Path(cfg.pool.url) == Path("/data/yfcc15m")

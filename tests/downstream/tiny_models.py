@@ -1,7 +1,7 @@
 """Small random checkpoints in the hub's format, and subsets that live in memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,9 @@ class MemorySubset:
 
     captions: list[str]
     broken: dict[int, str] = field(default_factory=dict)
-    others: tuple[str, ...] = ()
+    others: tuple[str | None, ...] = ()
     drawn: tuple[tuple[int, ...], ...] = ()
+    caption_weights: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         return len(self.captions)
@@ -62,6 +63,15 @@ class MemorySubset:
         if index in self.broken:
             raise SampleError(self.broken[index])
         return Sample(f"{index:032x}", self.captions[index], draw(self.captions[index]), self.others)
+
+
+class SummedCaptions(MemorySubset):
+    """Pairs with a rewritten caption, and every second one with a description."""
+
+    def __getitem__(self, index: int, /) -> Sample:
+        sample, words = super().__getitem__(index), self.captions[index].split()
+        described = None if index % 2 else " ".join(words[3:])
+        return replace(sample, others=(" ".join(words[:3]), described))
 
 
 def save_gpt2(

@@ -54,8 +54,8 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     training = {"samples_seen": 30, "batch_size": 10, "checkpoint_every": 10, "workers": 1, "log_every": 1}
     clip = [f"models.clip.model=local-dir:{demo_model('clip')}", "models.clip.pretrained=null"]
     return [
-        "experiment=ds_clip", f"pool.url={folder / 'pool'}", "size.samples=10", "filter.clusters=3",
-        "selector.labels.clusters=3", f"embedding.model=local-dir:{folder / 'dino'}", *clip,
+        "experiment=ds_clip", f"pool.url={folder / 'pool'}", "size.samples=10", "selector.labels.clusters=3",
+        f"embedding.model=local-dir:{folder / 'dino'}", *clip,
         f"models.dual_encoder.image={demo_model('vit')}", f"models.dual_encoder.text={demo_model('bert')}",
         *sets, *(f"~evalset.{name}" for name in HUB),
         *(f"downstream.dual_encoder.training.{name}={value}" for name, value in training.items()),

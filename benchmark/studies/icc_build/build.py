@@ -50,6 +50,7 @@ class Plan:
         bridge_max_tokens: maximum tokens of a caption in that training.
         sba: returns the SBA autoencoder for a folder with its bridge.
         chosen: the name of the measure for the score of "sba" and of "vba".
+        mu: the mean of the standardised logits, see `fit_standardizer`.
         annotations: rated captions that the combination is fitted on; None for the paper's weights.
         base: hub name or folder of the model to distil into.
     """
@@ -64,6 +65,7 @@ class Plan:
     vba: Autoencoder
     similarities: dict[str, Similarity]
     chosen: dict[str, str]
+    mu: float
     annotations: RatedTexts | None
     base: str
     distillation: Recipe
@@ -136,6 +138,7 @@ class Build:
             "reconstructions": reconstructions,
             "similarities": {m: similarity.identity() for m, similarity in measures.items()},
             "chosen": self.plan.chosen[name],
+            **({"mu": mu} if (mu := self.plan.mu) else {}),
         }
 
         def work(folder: Path) -> dict[str, float]:
@@ -145,7 +148,7 @@ class Build:
             for measure, similarity in deepcopy(measures).items():
                 similarity.setup(self.device)
                 columns[measure] = similarity.best(texts, beams)
-                standardizer = fit_standardizer(texts, columns[measure])
+                standardizer = fit_standardizer(texts, columns[measure], mu=mu)
                 standardizer.save(folder / standardizer_file(measure))
                 if measure == self.plan.chosen[name]:
                     columns["score"] = standardizer(texts, columns[measure])

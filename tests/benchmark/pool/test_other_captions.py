@@ -42,7 +42,7 @@ def test_columns_then_files_in_their_order(pool: Pool, tmp_path: Path) -> None:
     write(tmp_path / "made" / "b.parquet", [(UIDS[0], "second"), (UIDS[0].upper(), "third")])
     write(tmp_path / "made" / "a.parquet", [(UIDS[0], "first"), ("f" * 32, "nobody's"), (UIDS[3], None)])
     last = write(tmp_path / "last.parquet", [("no uid", "lost"), (None, "lost"), (UIDS[1], "of one")])
-    sources = CaptionSources(pool, ["alt", "rewrite"], [str(tmp_path / "made"), last])
+    sources = CaptionSources(pool, ["alt", "rewrite"], [str(tmp_path / "made"), last], use="draw")
     found = sources.of(encode_uids(UIDS[:5]))
     assert found.by_uid == {
         UIDS[0]: ("a0", "r0", "first", "second", "third"),
@@ -53,6 +53,28 @@ def test_columns_then_files_in_their_order(pool: Pool, tmp_path: Path) -> None:
         "samples": 3, "captions": 8,
         "caption_empty": 1, "caption_missing": 5, "caption_too_long": 1, "uid_invalid": 2,
     }  # fmt: skip
+
+
+def test_a_summed_caption_has_the_position_of_its_source(pool: Pool, tmp_path: Path) -> None:
+    last = write(tmp_path / "last.parquet", [(UIDS[1], "l1"), (UIDS[3], "l3")])
+    found = CaptionSources(pool, ["alt", "rewrite"], [last], weights=[1, 0.5, 2]).of(encode_uids(UIDS))
+    assert found.by_uid == {
+        UIDS[0]: ("a0", "r0", None),
+        UIDS[1]: ("a1", None, "l1"),
+        UIDS[3]: (None, "r3", "l3"),
+        UIDS[5]: (None, "r5", None),
+    }
+    assert (found.weights, found.counts()["captions"]) == ((1, 0.5, 2), 7)
+    assert CaptionSources(pool, ["alt"]).of(encode_uids(UIDS)).weights == (1,)
+    twice = write(tmp_path / "twice.parquet", [(UIDS[0], "one"), (UIDS[0], "two")])
+    with pytest.raises(UserError, match=r"twice.parquet has 2 of .*captions.use=draw"):
+        CaptionSources(pool, files=[twice]).of(encode_uids(UIDS))
+
+
+def test_weights_are_one_for_each_summed_source(pool: Pool) -> None:
+    for use, weights in (("sum", [1.0, 1.0]), ("sum", []), ("draw", [1.0])):
+        with pytest.raises(UserError, match=r"captions.weights must be null, .* the 1 sources"):
+            CaptionSources(pool, ["alt"], use=use, weights=weights)  # type: ignore[arg-type]
 
 
 def test_samples_carry_their_other_captions(pool: Pool) -> None:
@@ -133,6 +155,9 @@ def test_fingerprints_depend_on_captions_not_on_paths(job: Job) -> None:
     ]
     assert one == same
     assert len({one, *others, None}) == 4
+    captions = {"a": ("x", "y"), "b": ("z",)}
+    summed = [OtherCaptions(captions, weights=weights).sha256 for weights in ((1, 1), (1, 2))]
+    assert len({one, *summed}) == 3
     prints = {training_fingerprint(job.models["captioner"], "sha", "cpu", c) for c in (one, *others, None)}
     assert len(prints) == 4
     job.cfg.captions.files = ["/some/where"]

@@ -20,7 +20,7 @@ import torch
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig
-from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset
+from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, SummedCaptions
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,8 @@ def train(given: Training) -> None:
     broken = {1: "image_unreadable", 2: "image_unreadable", 5: "image_too_large"}
     subset = MemorySubset(CAPTIONS, broken)
     training = TrainConfig(given.samples, batch_size=6, lr=3e-3, checkpoint_every=12, log_every=1)
+    if model.startswith("summed"):  # one pair in two has the second caption, so that a rank may have none
+        subset = SummedCaptions(CAPTIONS, broken, caption_weights=(1.0, 0.5))
     if model == "ds_clip":  # draws that take turns, one of two captions a view, augmented images, LAMB
         subset = MemorySubset(
             CAPTIONS, broken, others=("some square",), drawn=((0, 1, 2, 3, 4), (4, 5, 6, 7, 0))
@@ -82,6 +84,8 @@ def train(given: Training) -> None:
         "unlocked in parts": lambda: DualEncoder(
             tiny.vit, tiny.bert, in_parts, False, False, 16, 5, UNLOCKED
         ),
+        "summed": lambda: DualEncoder(tiny.vit, tiny.bert, training, True, True, 16, 5, UNLOCKED),
+        "summed in parts": lambda: DualEncoder(tiny.vit, tiny.bert, in_parts, False, False, 16, 5, UNLOCKED),
         "ds_clip": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, unlocked),
     }
     tracker = Log(given.name, given.kill_at)

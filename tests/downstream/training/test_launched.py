@@ -58,7 +58,10 @@ def trained(lines: Sequence[dict[str, Any]], training: Training) -> Trained:
 
 
 KILLED = ("captioner", "locked", "ds_clip")
-SPREAD = (*KILLED, "unlocked", "captioner in parts", "locked in parts", "unlocked in parts")
+SPREAD = (
+    *(*KILLED, "unlocked", "captioner in parts", "locked in parts", "unlocked in parts"),
+    *("summed", "summed in parts"),
+)
 
 
 Two = dict[str, tuple[Trained, Trained]]  # by model

@@ -58,6 +58,36 @@ def test_batched_beams_are_those_of_one_by_one_decoding(sba):
     assert sba.reconstruct([CAPTIONS[r] for r in rows]) == [together[r] for r in rows]
 
 
+def test_as_released_the_first_caption_ends_its_batch(sba, frozen, bridge, monkeypatch):
+    released = SemanticBottleneck(frozen, str(bridge[0]), max_new_tokens=24, together=2)
+    released.setup(CPU)
+    generate, decoded = released._parts.llm.generate, []
+
+    def recorded(**settings):
+        decoded.append(generate(**settings))
+        return decoded[-1]
+
+    monkeypatch.setattr(released._parts.llm, "generate", recorded)
+    together = released.reconstruct(CAPTIONS[:4])
+    assert [len(ids) for ids in decoded] == [10, 10]  # two captions of five beams, in their order
+    tokenizer = released._parts.tokenizer
+    for ids, part in zip(decoded, (together[:2], together[2:]), strict=True):
+        lines = [text.split("\n") for text in tokenizer.batch_decode(ids, skip_special_tokens=True)]
+        assert [" ".join(line[0].split()) for line in lines] == [text for beams in part for text in beams]
+    (by_itself,) = sba.reconstruct([CAPTIONS[3]])
+    assert max(map(len, together[3])) < max(map(len, by_itself)), "it ends with the caption before it, 'hope'"
+    assert released.identity() == sba.identity() | {"together": 2}
+
+
+def test_the_first_token_can_be_the_end_token(frozen):
+    released = FrozenParts(CLIP, frozen.llm, "eos")
+    vector = torch.zeros(1, released.load(CPU).llm.config.hidden_size)
+    for parts, token in ((released.load(CPU), "</s>"), (frozen.load(CPU), "<s>")):
+        first = parts.embed_tokens(torch.tensor([parts.tokenizer.convert_tokens_to_ids([token])]))
+        assert torch.equal(parts.prefix(vector)[:, :1], first)
+    assert released.identity() == frozen.identity() | {"first_token": "eos"}
+
+
 def test_the_bridge_learns_and_the_rest_stays_as_it_was(bridge, frozen):
     folder, loss = bridge
     assert set(load_file(folder / BRIDGE)) == {"weight", "bias"}

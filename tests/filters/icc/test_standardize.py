@@ -32,6 +32,13 @@ def test_every_length_gets_the_same_median_and_spread(drawn):
         assert logit(there.astype(float)).std() == pytest.approx(1.0, abs=1e-3)
 
 
+def test_mu_is_the_mean_of_the_logits(drawn):
+    captions, lengths, similarities = drawn
+    scores = fit_standardizer(captions, similarities, mu=0.5)(captions, similarities).astype(float)
+    assert [logit(scores[lengths == n]).mean() for n in (3, 19)] == pytest.approx([0.5, 0.5], abs=1e-3)
+    assert logit(scores[lengths == 3]).std() == pytest.approx(1.0, abs=1e-3)
+
+
 def test_against_a_plain_loop(drawn):
     captions, lengths, similarities = (part[:500] for part in drawn)
     scores = fit_standardizer(captions, similarities, min_count=1)(captions, similarities)

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
-from benchmark.run.config import make_filter
+from benchmark.run.config import demo_model, make_filter
 from benchmark.run.icc_build import icc_build, make_plan
 from benchmark.run.job import Job
 from benchmark.studies.icc_build.build import Build, ReconstructShard
@@ -172,6 +172,20 @@ def test_two_processes_build_once_and_train_as_one(built, tmp_path):
         for root in (built, tmp_path)
     ]
     assert losses[0] == pytest.approx(losses[1], rel=0.2)  # each process draws dropout of its own
+
+
+def test_the_released_decoding_is_an_input_of_the_steps() -> None:
+    ours, released = (
+        make_plan(compose_config(*given)) for given in ((), ("icc/reading=release", "icc.mu=0.5"))
+    )
+    assert released.frozen.identity() == ours.frozen.identity() | {"first_token": "eos"}
+    captioner = ours.vba.identity()["captioner"] | {"max_new_tokens": 20, "returned": 1}
+    assert released.vba.identity()["captioner"] == captioner
+    made = [plan.sba(str(Path(demo_model("icc"), "sba", "bridge"))).identity() for plan in (ours, released)]
+    assert made[1] == made[0] | {
+        "frozen": released.frozen.identity(), "max_new_tokens": 1024, "together": 2
+    }  # fmt: skip
+    assert (ours.mu, released.mu) == (0, 0.5)
 
 
 @pytest.mark.full
