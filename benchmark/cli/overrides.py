@@ -25,6 +25,7 @@ WITHOUT_VALUE = frozenset(
     {"--help", "-h", "--hydra-help", "--version", "--resolve", "--run", "-r", "--multirun", "-m"}
     | {"--shell-completion", "-sc"}
 )
+BOUND = re.compile(r"filter(\.filters\.\w+)*\.(minimum|maximum|rank)")
 OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=|[~=]")  # how a separate override begins
 COUNT = re.compile(r"(\d[\d_]*(?:\.\d*)?(?:e\d+)?)([km]?)", re.IGNORECASE)  # 50000, 250k, 1.5m, 2e5
 NO_NAME = re.compile(r"null|true|false|nan|[+-]?inf|-?\d+(\.\d+)?", re.IGNORECASE)  # Hydra reads no text here
@@ -112,7 +113,7 @@ def _rewritten(argument: str) -> str:
         return argument
     if not name:
         raise UserError(f"{argument} names no setting; write NAME=VALUE")
-    if name.startswith("pool.columns"):  # of the pool's columns, its config need not list all
+    if name.startswith("pool.columns") or BOUND.fullmatch(name):  # which configs need not list
         name = f"++{name}"
     in_quotes = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     if name in FREE_TEXT:

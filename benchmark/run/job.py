@@ -40,6 +40,7 @@ from benchmark.run.config import (
     build_part,
     evaluation_nodes,
     explain,
+    filter_bounds,
     make_filter,
     require_kind,
     resolved,
@@ -53,6 +54,7 @@ from benchmark.scoring.shard_reader import check_columns
 if TYPE_CHECKING:
     import torch
 
+    from benchmark.core.bounds import Bounds
     from benchmark.engine.base import Engine
     from benchmark.pool.pool import Pool
     from benchmark.selection.selection import Selector
@@ -122,6 +124,11 @@ class Job:
     def filter(self) -> Filter:
         """The filter; it loads its models in `setup`."""
         return make_filter(self.cfg, self.choices)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds of the filter."""
+        return filter_bounds(self.cfg)
 
     @cached_property
     def selector(self) -> Selector:

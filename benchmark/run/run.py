@@ -113,7 +113,7 @@ def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None
     if not pool.is_local:
         log.info("describe: pool %s is remote; captions and images of dropped pairs are left out", pool.name)
     write_selection_summary(folder, summarise(scores, kept, job.filter, pool if pool.is_local else None))
-    write_gallery(folder, gallery(scores, kept, job.seed, subset.pool))
+    write_gallery(folder, gallery(scores, kept, job.seed, subset.pool, job.bounds))
     if any(isinstance(model, Captioner) for model in job.models.values()):
         write_examples(folder, examples(captioning_sets(job.evaluation_sets)))
 

@@ -1,7 +1,7 @@
 """``task=select``: score the pool, keep exactly k, write the subset file."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmark.core.hashes import hash_json
@@ -14,6 +14,7 @@ from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.scoring.score_folder import score_folder
 from benchmark.scoring.score_table import ScoreTable
+from benchmark.selection.bounded import select_within
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, subset_files, write_selection
 
@@ -42,7 +43,12 @@ def select_pairs(job: Job, table: ScoreTable) -> Selected:
         paper, here = f"{job.k * job.pool.scale:,}", f"{job.k:,}"
         log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, job.pool.scale)
     log.info("score: %s", score_folder(job.pool, job.filter))
-    selection = job.selector.select(table, job.k, count_epochs(job), job.seed, job.pool, job.engine)
+    bounds, epochs = job.bounds, count_epochs(job)
+    selection = select_within(
+        bounds,
+        table,
+        lambda within: job.selector.select(within, job.k, epochs, job.seed, job.pool, job.engine),
+    )
     path = subset_path(job)
     paths = subset_files(path, selection)
     manifest = Manifest(
@@ -64,13 +70,12 @@ def select_pairs(job: Job, table: ScoreTable) -> Selected:
         versions=library_versions(),
     )
     write_selection(path, selection, manifest)
-    log.info(
-        "select: %s of %s, down to score %.4g",
-        f"{manifest.k:,}",
-        f"{manifest.scored:,}",
-        selection.threshold,
-    )
-    if manifest.tied_kept < manifest.tied:
+    of = f"{manifest.k:,} of {manifest.scored:,}"
+    if bounds.rank:
+        log.info("select: %s, down to score %.4g", of, selection.threshold)
+    else:
+        log.info("select: %s that pass, which the seed decides", of)
+    if bounds.rank and manifest.tied_kept < manifest.tied:
         tied, kept = f"{manifest.tied:,}", f"{manifest.tied_kept:,}"
         log.info("select: of %s pairs with that score %s are kept, which the seed decides", tied, kept)
     if len(paths) > 1:
@@ -85,6 +90,8 @@ def subset_path(job: Job) -> Path:
     if job.choices["selector"] != "best":  # the default selector needs no suffix
         settings = hash_json([resolved(job.cfg.selector), count_epochs(job)], 8)
         suffix = f"-{job.choices['selector']}-{settings}"
+    if bounds := job.bounds:
+        suffix += f"-within-{hash_json(asdict(bounds), 8)}"
     name = f"{job.filter.key()}{suffix}-{job.k}-seed{job.seed}.npy"
     return cache_folder("selections", job.pool.key) / name
 

@@ -31,6 +31,8 @@ HOME = "/home/someone"
 # What is typed, and the arguments that Hydra reads.
 MEANT = [
     ("size=200000", "size=200k"),
+    ("filter.minimum=0.5", "++filter.minimum=0.5"),
+    ("filter.filters.first.filters.a.rank=true", "++filter.filters.first.filters.a.rank=true"),
     ("size=200_000", "size=200k"),
     ("size=2e5", "size=200k"),
     ("size=200K", "size=200k"),
@@ -114,6 +116,7 @@ NOT_MEANT = [
 # Refused by Hydra, whose message is replaced.
 NOT_COMPOSED = [
     ("filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
+    ("filter=threshold", "in place of filter=threshold write filter=clip filter.minimum=0.28"),
     ("size=abc", "size=abc must be a number of pairs, such as 250k, or one of 100k, 1m, 200k, 500k"),
     ("'metrics=[bleu,cidr]'", "metrics=cidr is unknown; did you mean 'cider'?"),
     ("hydra/launcher=jobli", "hydra/launcher=jobli is unknown; did you mean 'joblib'?"),
@@ -139,6 +142,9 @@ TRAINING = "downstream.captioner.training"
 # Wrong values of one setting each.
 WRONG_VALUES = [
     ("seed=-1", "seed=-1 must be an integer from 0 to 2^32 - 1"),
+    ("filter.minimum=low", "filter.minimum=low must be a number, or null for no bound"),
+    ("filter.maximum=nan", "filter.maximum=nan must be a number"),
+    ("filter.rank=1", "filter.rank=1 must be true or false"),
     ("seed=one", "seed=one must be an integer"),
     ("budget=much", "budget=much must be a number of samples, such as 2m, 500k or 20000"),
     ("device=mps", "device=mps must be auto, cpu, cuda or cuda:N"),
