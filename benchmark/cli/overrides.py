@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.run.config import CONF, shipped_names
+from benchmark.run.config import ALL, CONF, shipped_names
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
 # Groups of which a list is one choice, not a sweep.
@@ -156,12 +156,14 @@ def _counts(name: str, value: str) -> str:
     return f"{'budget' if name == 'budget' else 'size.samples'}={','.join(map(str, numbers))}"
 
 
-def _count(name: str, text: str) -> int | None:
-    """Return the number that ``200k``, ``1.5m`` or ``50000`` means; None for other texts.
+def _count(name: str, text: str) -> int | str | None:
+    """Return the number that ``200k``, ``1.5m`` or ``50000`` means; ``all`` is a size; None for other texts.
 
     Raises:
         UserError: a number, or null, that cannot be a size or budget.
     """
+    if text == ALL and name != "budget":
+        return ALL
     match = COUNT.fullmatch(text)
     number = float(match[1]) * {"": 1, "k": 1e3, "m": 1e6}[match[2].lower()] if match else 0.0
     if number >= 1 and number.is_integer():

@@ -94,7 +94,9 @@ SETTINGS: dict[str, Any] = {
     "models": MODELS,
     "icc": ICC,
     "evalset": {"limit?": or_null("all images"), **NODES},
-    "size": {"samples": PositiveInt},
+    "size": {
+        "samples": Annotated[PositiveInt | Literal["all"], Field(description="a positive integer, or all")]
+    },
     **dict.fromkeys(("task", "ocr", "embedding", "pool", "filter", "selector"), NODE),
     **dict.fromkeys(("engine", "tracker", "augmentation", "weak_backbone?"), NODE),
     **dict.fromkeys(("downstream", "metrics"), NODES),

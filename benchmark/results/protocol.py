@@ -103,7 +103,7 @@ def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def published_experiment(experiment: str | None, size: int, overrides: Sequence[str]) -> str:
+def published_experiment(experiment: str | None, size: int | str, overrides: Sequence[str]) -> str:
     """Return the paper's `experiment` if the run has its setting: its pool, one of its sizes, nothing overridden."""
     changed = protocol_overrides(overrides) or any(_key(o).partition(".")[0] == "pool" for o in overrides)
     return experiment if experiment and size in PUBLISHED.get(experiment, ()) and not changed else ""

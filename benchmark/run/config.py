@@ -51,6 +51,7 @@ BASES = {
 }
 # Own parts that are functions.
 FUNCTIONS = {"evalset": "a function that returns an evaluation set", "task": "a function of the job"}
+ALL = "all"  # the size of all pairs that the filter passes
 # Settings of every filter, which its class does not take, if they change nothing: see `benchmark.core.bounds`.
 UNBOUNDED = {"minimum": None, "maximum": None, "rank": True, "low_is_good": False}
 BOUNDED = "filters.composite.Bounded"
@@ -152,13 +153,15 @@ def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
     return str(demo_root(DemoConfig(**settings)) / "evalsets" / name)
 
 
-def subset_size(cfg: DictConfig) -> int:
-    """Return k, the number of selected pairs: `size.samples` divided by the scale of the pool.
+def subset_size(cfg: DictConfig) -> int | None:
+    """Return k, the number of selected pairs: `size.samples` divided by the scale of the pool; None for all.
 
     Raises:
-        UserError: if `size.samples` is not an integer of at least the scale.
+        UserError: if `size.samples` is neither ``all`` nor an integer of at least the scale.
     """
     samples, scale = cfg.size.samples, int(cfg.pool.scale)
+    if samples == ALL:
+        return None
     if not isinstance(samples, int) or samples < scale:
         raise UserError(
             f"size.samples={samples} must be an integer of at least {scale}; give the number of pairs to keep"
@@ -167,9 +170,9 @@ def subset_size(cfg: DictConfig) -> int:
 
 
 def size_name(cfg: DictConfig) -> str:
-    """Return `size.samples` as it is written for the paper's pool: ``200k``, or ``12345``."""
-    samples = int(cfg.size.samples)
-    return f"{samples // 1000}k" if samples % 1000 == 0 else str(samples)
+    """Return `size.samples` as it is written for the paper's pool: ``200k``, ``12345``, or ``all``."""
+    samples = cfg.size.samples
+    return str(samples) if samples == ALL or samples % 1000 else f"{samples // 1000}k"
 
 
 def budget_text(samples: int) -> str:

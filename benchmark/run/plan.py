@@ -145,7 +145,7 @@ class _JobPlan:
         self.seconds, self.complete = 0.0, True
         self.pool = job.listed_pool
         settings = f"{recorded(job.cfg.filter)} {recorded(job.cfg.pool)}"
-        self.scores_key, self.subset = settings, f"{settings} {job.k} {job.cfg.seed}"
+        self.scores_key, self.subset = settings, f"{settings} {job.cfg.size.samples} {job.cfg.seed}"
         self.shards = self.parts = 0
         self.selected = False
         if self.pool is not None and _are_here([job.filter]):

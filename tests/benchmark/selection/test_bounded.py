@@ -135,3 +135,18 @@ def test_a_part_of_a_composite_has_its_own_bounds(run: Run, command: list[str]) 
 def test_a_minimum_above_the_maximum_is_one_line(run: Run, command: list[str]) -> None:
     done = run(*command, "filter=random", "filter.minimum=0.5", "filter.maximum=0.2")
     assert_one_line(done, "filter.minimum=0.5 must be at most filter.maximum=0.2")
+
+
+def test_all_that_pass_are_a_size(run: Run, command: list[str]) -> None:
+    everything = [word.replace("size.samples=8", "size=all") for word in [*command, "filter=random"]]
+    bounded = [*everything, "filter.minimum=0.5", "filter.maximum=0.9"]
+    planned = run(*bounded, "plan=true")
+    assert planned.returncode == 0, planned.stderr
+    assert "to do" in planned.stdout
+    done = run(*bounded)
+    path = Path(done.stdout.splitlines()[-1])
+    manifest = json.loads(path.with_suffix(".json").read_text())
+    assert path.stem.endswith("-all-seed0")
+    assert manifest["k"] == manifest["scored"] == manifest["distinct"] < 40
+    assert len(read_subset(path)) == manifest["k"]
+    assert selected(run, *everything)[1]["k"] == 40
