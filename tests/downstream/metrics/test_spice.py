@@ -96,7 +96,7 @@ def test_precision_and_recall_are_metrics_of_their_own(monkeypatch) -> None:
     assert row == pytest.approx(
         {"SPICE": 0.5, "SPICE-1": 0.3, "SPICE-1 precision": 0.3, "SPICE-1 recall": 0.4}
     )
-    with pytest.raises(UserError, match="needs metrics.spice.best_reference=true"):
+    with pytest.raises(UserError, match="needs metrics"):
         Spice(best_reference=False, precision_recall=True)
 
 
