@@ -73,7 +73,7 @@ def select_pairs(job: Job, table: ScoreTable) -> Selected:
     if bounds.rank:
         log.info("select: %s, down to score %.4g", of, selection.threshold)
     else:
-        log.info("select: %s that pass, which the seed decides", of)
+        log.info("select: %s that pass%s", of, ", at random" if manifest.k < manifest.scored else "")
     if bounds.rank and manifest.tied_kept < manifest.tied:
         tied, kept = f"{manifest.tied:,}", f"{manifest.tied_kept:,}"
         log.info("select: of %s pairs with that score %s are kept, which the seed decides", tied, kept)
