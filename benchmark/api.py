@@ -15,6 +15,7 @@ import pyarrow as pa
 from benchmark.cli.jobs import compose_jobs, job_of
 from benchmark.cli.overrides import normalised
 from benchmark.cli.own_parts import name_own_parts
+from benchmark.core.bounds import NO_BOUNDS, Bounds
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import local_copy
@@ -34,6 +35,7 @@ from benchmark.run.open_samples import open_subset
 from benchmark.run.train import train_model
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
+from benchmark.selection.bounded import select_within
 from benchmark.selection.selection import Selection
 from benchmark.selection.top_k import select_top_k
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -83,6 +85,12 @@ def get_filter(name: str, *settings: str) -> Filter:
         return _job([f"filter={name}", *settings]).filter
 
 
+def get_bounds(name: str, *settings: str) -> Bounds:
+    """Return which scores of ``filter=name`` pass, for `select`: ``get_bounds("informativeness")`` is 20 to 120."""
+    with _user_errors():
+        return _job([f"filter={name}", *settings]).bounds
+
+
 def get_metric(name: str, *settings: str) -> CaptionMetric:
     """Return the caption metric that ``metrics=[name]`` means, for example ``get_metric("cider")``."""
     with _user_errors():
@@ -115,16 +123,23 @@ def score(pool: Pool | str | Path, scorer: Filter, device: str = "auto", workers
     return score_pool(_opened(pool), scorer, LocalEngine(device, workers))
 
 
-def select(table: ScoreTable, k: int, path: Path | str | None = None, seed: int = 0) -> Selection:
-    """Select exactly k pairs, those with the highest scores.
+def select(
+    table: ScoreTable,
+    k: int,
+    path: Path | str | None = None,
+    seed: int = 0,
+    bounds: Bounds = NO_BOUNDS,
+) -> Selection:
+    """Select exactly k pairs, those with the highest scores, or a random k of what passes the `bounds`.
 
     Args:
         table: the scores.
         k: number of pairs.
         path: where their uids are written, as DataComp's subset file: a ``.npy`` of sorted ``u8,u8``.
         seed: decides which of equal scores are selected.
+        bounds: the scores that pass, see `get_bounds`; by default all.
     """
-    selection = select_top_k(table, k, seed)
+    selection = select_within(bounds, table, lambda within: select_top_k(within, k, seed))
     if path is not None:
         write_subset(Path(path), selection.uids)
     return selection

@@ -1,4 +1,4 @@
-"""Filters made of filters: threshold, cascade, intersection, union, weighted sum of ranks."""
+"""Filters made of filters: bounds, cascade, intersection, union, weighted sum of ranks."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.bounds import Bounds
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranks import (
     Columns,
@@ -59,16 +60,34 @@ def _fraction_or_minimum(name: str, value: float | str) -> Fraction | float:
     )
 
 
-class Threshold(Composite):
-    """Keep the scores of one filter that are at least `minimum`; all other samples are never chosen."""
+class Bounded(Composite):
+    """A part of a composite within its bounds: its scores as a selection by this part alone would see them.
 
-    def __init__(self, filter: Filter, minimum: float) -> None:  # noqa: A002  as in the configuration
-        super().__init__({"filter": filter})
-        self.minimum = minimum
+    Args:
+        filters: the part, by any name.
+        minimum, maximum, rank, low_is_good: its `Bounds`.
+    """
+
+    def __init__(
+        self,
+        filters: Mapping[str, Filter],
+        minimum: float | None = None,
+        maximum: float | None = None,
+        rank: bool = True,
+        low_is_good: bool = False,
+    ) -> None:
+        super().__init__(filters)
+        self.bounds = Bounds(minimum, maximum, rank, low_is_good)
+
+    def take_names(self, choices: Mapping[str, str], group: str = "filter") -> None:
+        """Take the name of the part."""
+        super().take_names(choices, group)
+        for part in self.filters.values():
+            part.take_names(choices, group)
 
     def combine(self, scores: Columns, uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from the filter's scores, (n,)."""
-        return np.where(scores[0] >= self.minimum, scores[0], np.float32(np.nan))
+        """Return scores of shape (n,) from the part's scores, (n,)."""
+        return self.bounds.apply(scores[0])
 
 
 @dataclass(frozen=True)
@@ -124,6 +143,13 @@ class Cascade(OverPool):
                     f" {did_you_mean(name, earlier)}"
                 )
         self.keep = {name: _fraction_or_minimum(name, value) for name, value in given.items()}
+        for name, cut in self.keep.items():
+            part = self.filters[name]
+            if isinstance(part, Bounded) and not part.bounds.rank and isinstance(cut, float) and cut > 1:
+                raise UserError(
+                    f"filter.keep.{name}={cut:g} keeps none: what passes filter.filters.{name} scores 1; write"
+                    f" filter.keep.{name}=null filter.filters.{name}.minimum={cut:g}"
+                )
         # Without a fraction no tie is broken: scores are the same for all seeds.
         self.seed = seed if any(isinstance(value, Fraction) for value in self.keep.values()) else None
 

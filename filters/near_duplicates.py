@@ -35,6 +35,8 @@ class NearDuplicates(CorpusFilter):
         model, pretrained, precision: the CLIP, see `ClipReader`.
         clusters: number of image clusters; only images of the same cluster are compared.
         seed: random seed of k-means and of the order of equal CLIP scores.
+        iterations: iterations per run of k-means.
+        restarts: runs of k-means, of which the best is kept.
     """
 
     needs = frozenset()
@@ -46,10 +48,14 @@ class NearDuplicates(CorpusFilter):
         clusters: PositiveInt,
         seed: int = 0,
         precision: str = "fp32",
+        iterations: PositiveInt = 20,
+        restarts: PositiveInt = 1,
     ) -> None:
         require("clusters")
         self.clusters = clusters
         self.seed = seed
+        self.iterations = iterations
+        self.restarts = restarts
         self.features = (ClipFeatures(model, pretrained, precision),)
         self._distances: ByUid | None = None
 
@@ -63,7 +69,11 @@ class NearDuplicates(CorpusFilter):
             return
         images = corpus.embeddings("image")
         clusters = ImageClusters(
-            corpus.scratch / "clusters", self.clusters, seed=self.seed, iterations=20, restarts=1
+            corpus.scratch / "clusters",
+            self.clusters,
+            seed=self.seed,
+            iterations=self.iterations,
+            restarts=self.restarts,
         )
         fit_by_worker(clusters, images, corpus)
         labels = corpus.map("clusters", AssignChunks(images, clusters), len(list(chunks(images))))

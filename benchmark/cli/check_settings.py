@@ -10,14 +10,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from benchmark.cli.overrides import MAX_CHARACTERS
-from benchmark.cli.settings import SETTINGS, TASKS
+from benchmark.cli.settings import FILTER, SETTINGS, TASKS
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name, fits, plain_type, requirement
 from benchmark.run.config import explain, shipped_names
@@ -116,6 +116,8 @@ class _Check:
             arguments = _schema_arguments({"name": Name} | others, node)
         elif "_target_" in node:
             arguments = class_arguments(str(node["_target_"]))
+            if name.partition(".")[0] == "filter":
+                arguments = replace(arguments, types={**arguments.types, **FILTER})
         elif isinstance(kind, dict):
             arguments = _schema_arguments(kind, node)
         elif item is None:

@@ -19,7 +19,7 @@ WIDTH = min(shutil.get_terminal_size().columns, 110)
 # In the order in which users need them.
 GROUPS = {
     "task": "what is done: the whole benchmark, or one stage or study",
-    "filter": "scores every pair of the pool; those with the highest scores are kept",
+    "filter": "scores every pair of the pool; the highest scores within filter.minimum and filter.maximum are kept",
     "size": "how many pairs are kept: a name or any number, such as 250k",
     "pool": "the image-caption pairs to choose from",
     "downstream": "the models that are trained on what is kept",

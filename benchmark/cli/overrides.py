@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.run.config import CONF, shipped_names
+from benchmark.run.config import ALL, CONF, shipped_names
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
 NESTED_GROUPS = {"icc.reading": "icc/reading"}  # typed like a setting
@@ -26,6 +26,7 @@ WITHOUT_VALUE = frozenset(
     {"--help", "-h", "--hydra-help", "--version", "--resolve", "--run", "-r", "--multirun", "-m"}
     | {"--shell-completion", "-sc"}
 )
+BOUND = re.compile(r"filter(\.filters\.\w+)*\.(minimum|maximum|rank)")
 OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=|[~=]")  # how a separate override begins
 COUNT = re.compile(r"(\d[\d_]*(?:\.\d*)?(?:e\d+)?)([km]?)", re.IGNORECASE)  # 50000, 250k, 1.5m, 2e5
 NO_NAME = re.compile(r"null|true|false|nan|[+-]?inf|-?\d+(\.\d+)?", re.IGNORECASE)  # Hydra reads no text here
@@ -114,7 +115,7 @@ def _rewritten(argument: str) -> str:
     name = NESTED_GROUPS.get(name, name)
     if not name:
         raise UserError(f"{argument} names no setting; write NAME=VALUE")
-    if name.startswith("pool.columns"):  # of the pool's columns, its config need not list all
+    if name.startswith("pool.columns") or BOUND.fullmatch(name):  # which configs need not list
         name = f"++{name}"
     in_quotes = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     if name in FREE_TEXT:
@@ -157,12 +158,14 @@ def _counts(name: str, value: str) -> str:
     return f"{'budget' if name == 'budget' else 'size.samples'}={','.join(map(str, numbers))}"
 
 
-def _count(name: str, text: str) -> int | None:
-    """Return the number that ``200k``, ``1.5m`` or ``50000`` means; None for other texts.
+def _count(name: str, text: str) -> int | str | None:
+    """Return the number that ``200k``, ``1.5m`` or ``50000`` means; ``all`` is a size; None for other texts.
 
     Raises:
         UserError: a number, or null, that cannot be a size or budget.
     """
+    if text == ALL and name != "budget":
+        return ALL
     match = COUNT.fullmatch(text)
     number = float(match[1]) * {"": 1, "k": 1e3, "m": 1e6}[match[2].lower()] if match else 0.0
     if number >= 1 and number.is_integer():

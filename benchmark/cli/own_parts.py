@@ -18,7 +18,7 @@ from hydra.core.config_store import ConfigStore
 from benchmark.cli.mistakes import own_bug
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.source_code import OWN_MODULES
-from benchmark.run.config import BASES, installed_parts, is_kind, require_kind, shipped_names
+from benchmark.run.config import BASES, UNBOUNDED, installed_parts, is_kind, require_kind, shipped_names
 
 # Also a part of a filter: filter@filter.filters.a=...
 PART = re.compile(rf"(?P<key>\+?(?P<group>{'|'.join(BASES)})(@[\w.]+)?)=(?P<names>.*)")
@@ -108,7 +108,7 @@ def _config(group: str, typed: str, name: str, made: Any) -> tuple[str | None, d
     """Return the package and the settings of a part's config, as files in ``conf`` have them."""
     if group == "task":
         return None, {"name": name}
-    settings = _arguments(typed, made)
+    settings = _arguments(group, typed, made)
     key: Any = name.lower()
     if group == "evalset" and "name" in settings:
         settings["name"] = key
@@ -121,15 +121,17 @@ def _config(group: str, typed: str, name: str, made: Any) -> tuple[str | None, d
     return (f"{group}.{key}" if group in ("downstream", "evalset", "metrics") else None), settings
 
 
-def _arguments(typed: str, made: Any) -> dict[str, Any]:
+def _arguments(group: str, typed: str, made: Any) -> dict[str, Any]:
     """Return the arguments of a part with their defaults, as settings.
 
     `seed` is the run's, as in our own filters. A default that YAML cannot write stays the part's.
     """
     settings = {}
     for name, parameter in inspect.signature(made).parameters.items():
-        if name == "family":  # a setting of every filter, which constructors do not get
-            raise UserError(f"{typed}: its argument 'family' needs another name; reports sort rows by family")
+        if name == "family" or (group == "filter" and name in UNBOUNDED):  # constructors do not get them
+            raise UserError(
+                f"{typed}: its argument {name!r} needs another name; it is a setting of every filter"
+            )
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.default is parameter.empty:

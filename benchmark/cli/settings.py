@@ -23,6 +23,7 @@ from benchmark.core.ranges import (
 NODE = dict[str, Any]
 NODES = {"*": NODE}
 Path = Annotated[str, Field(min_length=1, description="one folder or file")]
+BOUND = Annotated[float | None, Field(description="a number, or null for no bound")]
 Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1")]
 
 
@@ -30,6 +31,12 @@ def or_null(meaning: str) -> Any:
     """Return the type of a positive integer or null, which has the given meaning."""
     return Annotated[PositiveInt | None, Field(description=f"a positive integer, or null for {meaning}")]
 
+
+# The settings of every filter, next to the arguments of its class.
+FILTER: dict[str, Any] = {
+    **dict.fromkeys(("minimum", "maximum"), BOUND),
+    **dict.fromkeys(("rank", "low_is_good"), bool),
+}
 
 MODELS: dict[str, Any] = {
     "clip": {"model": str, "pretrained": str | None, "precision": str},
@@ -97,7 +104,9 @@ SETTINGS: dict[str, Any] = {
     "models": MODELS,
     "icc": ICC,
     "evalset": {"limit?": or_null("all images"), **NODES},
-    "size": {"samples": PositiveInt},
+    "size": {
+        "samples": Annotated[PositiveInt | Literal["all"], Field(description="a positive integer, or all")]
+    },
     **dict.fromkeys(("task", "ocr", "embedding", "pool", "filter", "selector"), NODE),
     **dict.fromkeys(("engine", "tracker", "augmentation", "weak_backbone?"), NODE),
     **dict.fromkeys(("downstream", "metrics"), NODES),

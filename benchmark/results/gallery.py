@@ -9,9 +9,10 @@ import numpy.typing as npt
 from PIL import Image
 
 from benchmark.core.batch import SampleError
+from benchmark.core.bounds import NO_BOUNDS, Bounds
 from benchmark.core.hashes import hash_text
 from benchmark.core.images import THUMBNAIL
-from benchmark.core.ties import hash_uids, highest
+from benchmark.core.ties import HighestHashes, hash_uids, highest
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of, selected_samples
@@ -56,15 +57,18 @@ def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
     ]
 
 
-def gallery(scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool) -> list[GalleryPair]:
+def gallery(
+    scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool, bounds: Bounds = NO_BOUNDS
+) -> list[GalleryPair]:
     """Return the pairs of every place in the order of their ranks, the best first.
 
     A pair whose image `tars` lacks gets an empty thumbnail; a pair whose caption it lacks is left out.
 
     Args:
         tars: a local pool with images and captions of these pairs, or only of the selected pairs.
+        bounds: those of the filter.
     """
-    by_place = ranked_pairs(scores, kept, seed)
+    by_place = ranked_pairs(scores, kept, seed, bounds)
     places = [place for place, (uids, _) in by_place.items() for _ in uids]
     uids, ranked = (np.concatenate(arrays) for arrays in zip(*by_place.values(), strict=True))
     thumbnails, captions, kinds = _thumbnails(tars, uids), captions_of(tars, uids), planted_kinds(tars, uids)
@@ -88,8 +92,13 @@ def planted_kinds(pool: Pool, uids: UidArray) -> list[str]:
     return [str(kind) for kind in kinds[index.find(uids)]]
 
 
-def ranked_pairs(scores: ScoreSource, kept: ArraySource, seed: int) -> dict[Place, Block]:
+def ranked_pairs(
+    scores: ScoreSource, kept: ArraySource, seed: int, bounds: Bounds = NO_BOUNDS
+) -> dict[Place, Block]:
     """Return uids and scores of at most `PAIRS` pairs per place, ranked as `highest` does; see `gallery`."""
+    if not bounds.rank:
+        failing = scores.blocks(lambda some: ~np.isnan(some) & ~bounds.passes(some))
+        return {"passing": _some(kept.blocks(), kept, seed), "failing": _some(failing, scores, seed)}
     top, bottom, dropped = Ranking(seed, best=True), Ranking(seed, best=False), Ranking(seed, best=True)
     last_kept = Ranking(seed, best=False)
     last_kept.add(*kept.arrays())
@@ -97,10 +106,18 @@ def ranked_pairs(scores: ScoreSource, kept: ArraySource, seed: int) -> dict[Plac
     for uids, some in scores.blocks(lambda some: top.wants(some) | bottom.wants(some) | dropped.wants(some)):
         top.add(uids, some)
         bottom.add(uids, some)
-        others = np.flatnonzero(dropped.wants(some))
+        others = np.flatnonzero(dropped.wants(some) & (some <= bounds.highest))
         others = others[index.find(uids[others]) < 0]
         dropped.add(uids[others], some[others])
     return {"top": top.pairs, "kept": last_kept.pairs, "dropped": dropped.pairs, "bottom": bottom.pairs}
+
+
+def _some(blocks: Iterable[Block], source: ScoreSource, seed: int) -> Block:
+    """Return `PAIRS` of the pairs in some blocks, chosen by the seed; `source` has their scores."""
+    chosen = HighestHashes(PAIRS, seed)
+    for uids, _ in blocks:
+        chosen.add(uids)
+    return source.of_uids(unite_uids([chosen.uids()]), -np.inf).arrays()
 
 
 class Ranking:

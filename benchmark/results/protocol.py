@@ -105,14 +105,16 @@ def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def published_experiment(experiment: str | None, size: int, overrides: Sequence[str]) -> str:
+def published_experiment(experiment: str | None, size: int | str, overrides: Sequence[str]) -> str:
     """Return the paper's `experiment` if the run has its setting: its pool, one of its sizes, nothing overridden."""
     changed = protocol_overrides(overrides) or any(_key(o).partition(".")[0] == "pool" for o in overrides)
     return experiment if experiment and size in PUBLISHED.get(experiment, ()) and not changed else ""
 
 
-def size_text(samples: int) -> str:
-    """Return a number of samples as users type it: ``2m``, ``200k``, or ``12345``."""
+def size_text(samples: int | str) -> str:
+    """Return a number of samples as users type it: ``2m``, ``200k``, ``12345``, or ``all``."""
+    if isinstance(samples, str):
+        return samples
     unit, sign = next(((u, s) for u, s in ((10**6, "m"), (1000, "k")) if samples % u == 0), (1, ""))
     return f"{samples // unit}{sign}"
 

@@ -15,13 +15,14 @@ from downstream.metrics.metric import ImageId
 GALLERY, EXAMPLES = "gallery.parquet", "examples.parquet"
 CAPTION_CHARACTERS = 300
 T = TypeVar("T")
-Place = Literal["top", "kept", "dropped", "bottom"]
+Place = Literal["top", "kept", "dropped", "bottom", "passing", "failing"]
 
 
 @dataclass(frozen=True)
 class GalleryPair:
     """A pair of the pool at one place of a filter's ranking; "kept" and "dropped" are next to the threshold.
 
+    A filter that decides has "passing" pairs, of those kept, and "failing" ones, outside of its bounds.
     `caption` has at most `CAPTION_CHARACTERS`; `thumbnail` is a JPEG, empty if the image cannot be read. `kind` is
     the planted kind of noise, empty for pools other than the demo.
     """

@@ -6,7 +6,8 @@ import copy
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from importlib.metadata import EntryPoints, entry_points
 from inspect import isfunction, signature
 from pathlib import Path
@@ -26,6 +27,7 @@ from benchmark.results.protocol import LIMIT, size_text
 
 # Imported for annotations only: a misspelt command is answered before numpy and pyarrow are imported.
 if TYPE_CHECKING:
+    from benchmark.core.bounds import Bounds
     from filters.base import Filter
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -49,6 +51,10 @@ BASES = {
 }
 # Own parts that are functions.
 FUNCTIONS = {"evalset": "a function that returns an evaluation set", "task": "a function of the job"}
+ALL = "all"  # the size of all pairs that the filter passes
+# Settings of every filter, which its class does not take, if they change nothing: see `benchmark.core.bounds`.
+UNBOUNDED = {"minimum": None, "maximum": None, "rank": True, "low_is_good": False}
+BOUNDED = "filters.composite.Bounded"
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
 
@@ -147,13 +153,15 @@ def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
     return str(demo_root(DemoConfig(**settings)) / "evalsets" / name)
 
 
-def subset_size(cfg: DictConfig) -> int:
-    """Return k, the number of selected pairs: `size.samples` divided by the scale of the pool.
+def subset_size(cfg: DictConfig) -> int | None:
+    """Return k, the number of selected pairs: `size.samples` divided by the scale of the pool; None for all.
 
     Raises:
-        UserError: if `size.samples` is not an integer of at least the scale.
+        UserError: if `size.samples` is neither ``all`` nor an integer of at least the scale.
     """
     samples, scale = cfg.size.samples, int(cfg.pool.scale)
+    if samples == ALL:
+        return None
     if not isinstance(samples, int) or samples < scale:
         raise UserError(
             f"size.samples={samples} must be an integer of at least {scale}; give the number of pairs to keep"
@@ -162,8 +170,8 @@ def subset_size(cfg: DictConfig) -> int:
 
 
 def size_name(cfg: DictConfig) -> str:
-    """Return `size.samples` as it is typed for the paper's pool: ``2m``, ``200k``, or ``12345``."""
-    return size_text(int(cfg.size.samples))
+    """Return `size.samples` as it is typed for the paper's pool: ``2m``, ``200k``, ``12345``, or ``all``."""
+    return size_text(cfg.size.samples)
 
 
 def build(node: DictConfig) -> Any:
@@ -178,19 +186,32 @@ def build(node: DictConfig) -> Any:
 
 def make_filter(cfg: DictConfig, choices: Mapping[str, str] | None = None) -> Filter:
     """Build the filter; it loads its models later, in `setup`. With `choices` it has the name of its config."""
-    scorer: Filter = build_part("filter", filter_settings(cfg))
+    settings: DictConfig = copy.deepcopy(cfg.filter)
+    _drop_unused(settings)
+    _take_bounds(settings)
+    _wrap_parts(settings)
+    scorer: Filter = build_part("filter", settings)
     scorer.take_names(choices or {})
     return scorer
 
 
-def filter_settings(cfg: DictConfig) -> DictConfig:
-    """Return the settings of the filter and its parts that it is made of.
+def filter_bounds(cfg: DictConfig) -> Bounds:
+    """Return the bounds of the filter. Raises `UserError` for a minimum above the maximum."""
+    return _take_bounds(copy.deepcopy(cfg.filter))
 
-    That is without `family`, which only orders the report's rows, and `icc.decoding` with nothing set: run ids are
-    older.
+
+def filter_settings(cfg: DictConfig) -> DictConfig:
+    """Return the settings of the filter and its parts that change its selection.
+
+    That is without `family`, which only orders the report's rows, `icc.decoding` with nothing set, as run ids are
+    older, and bounds that are as if they were absent.
     """
     settings: DictConfig = copy.deepcopy(cfg.filter)
     _drop_unused(settings)
+    for node in _filter_nodes(settings):
+        given = asdict(_take_bounds(node))
+        del given["low_is_good"]  # as the score, of the class
+        node.update({name: value for name, value in given.items() if value != UNBOUNDED[name]})
     return settings
 
 
@@ -205,6 +226,30 @@ def _drop_unused(node: DictConfig) -> None:
             child = node[name]
             if isinstance(child, DictConfig):
                 _drop_unused(child)
+
+
+def _filter_nodes(node: DictConfig) -> Iterator[DictConfig]:
+    """Yield the node of a filter, and those of its parts at any depth."""
+    yield node
+    for part in (node.get("filters") or {}).values():
+        yield from _filter_nodes(part)
+
+
+def _take_bounds(node: DictConfig) -> Bounds:
+    """Return the bounds of the filter of a node, and remove them from it: its class does not take them."""
+    from benchmark.core.bounds import Bounds
+
+    OmegaConf.set_struct(node, False)
+    return Bounds(**{name: node.pop(name) for name in UNBOUNDED if name in node})
+
+
+def _wrap_parts(node: DictConfig) -> None:
+    """Put each part that has bounds into a composite that applies them."""
+    for name, part in (node.get("filters") or {}).items():
+        bounds = _take_bounds(part)
+        _wrap_parts(part)
+        if bounds:
+            node.filters[name] = {"_target_": BOUNDED, "filters": {name: part}, **asdict(bounds)}
 
 
 def filter_family(cfg: DictConfig) -> str:
@@ -278,5 +323,9 @@ def _unknown_config(path: str, known: Iterable[str]) -> str:
         return f"size={name} must be a number of pairs, such as 250k, or one of {', '.join(sorted(names))}"
     if group not in BASES:
         return f"{group}={name} is unknown; {did_you_mean(name, names)}"
+    if path == "filter/threshold":
+        return (
+            "every filter has bounds now; in place of filter=threshold write filter=clip filter.minimum=0.28"
+        )
     hint = did_you_mean(name, [*names, *installed_parts(group).names])
     return f"{group}={name} is unknown; {hint}; of your own: {group}=MODULE:NAME"

@@ -91,7 +91,10 @@ def make_protocol(job: Job) -> Protocol:
 
     Raises `UserError` if the starting weights of a model cannot be had.
     """
-    facts = {"pool": str(pool_content(job.pool)), SIZE: f"{job.k:,} pairs"}
+    facts = {
+        "pool": str(pool_content(job.pool)),
+        SIZE: "all pairs that pass" if job.k is None else f"{job.k:,} pairs",
+    }
     for name, model in job.models.items():
         facts |= flat_facts(name, model.identity())
     facts |= {f"evaluation.{s.name}": f"{len(s):,} images, {s.fingerprint()}" for s in job.evaluation_sets}
@@ -105,7 +108,7 @@ def make_protocol(job: Job) -> Protocol:
     limit = job.cfg.evalset.get(LIMIT)
     if limit is not None:
         facts[QUICK_TRY] = f"the first {limit:,} images of each evaluation set, comparable to nothing"
-    samples, changed = int(job.cfg.size.samples), protocol_overrides(job.overrides)
+    samples, changed = job.cfg.size.samples, protocol_overrides(job.overrides)
     published = published_experiment(job.choices["experiment"], samples, job.overrides)
     name = ", ".join([f"{published or job.pool.name} {size_text(samples)}", *changed])
     return Protocol(name if limit is None else f"{QUICK_TRY}: {name}", facts, published, changed)
@@ -142,8 +145,8 @@ def training_fingerprint(
     return hash_json(parts, 16)
 
 
-def run_facts(job: Job, run_id: str, protocol: Protocol | None = None) -> RunFacts:
-    """Return the facts of a run that are known before it trains."""
+def run_facts(job: Job, run_id: str, samples: int, protocol: Protocol | None = None) -> RunFacts:
+    """Return the facts of a run that are known before it trains on so many samples per epoch."""
     return RunFacts(
         run_id=run_id,
         task=job.task,
@@ -152,7 +155,7 @@ def run_facts(job: Job, run_id: str, protocol: Protocol | None = None) -> RunFac
         selector_name=job.choices["selector"],
         pool_name=str(job.cfg.pool.name),
         size_name=size_name(job.cfg),
-        k=job.k,
+        k=job.k or samples,
         seed=job.seed,
         config=recorded(job.cfg),
         protocol=protocol,

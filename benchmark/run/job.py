@@ -39,6 +39,7 @@ from benchmark.run.config import (
     build_part,
     evaluation_nodes,
     explain,
+    filter_bounds,
     make_filter,
     require_kind,
     resolved,
@@ -52,6 +53,7 @@ from benchmark.scoring.shard_reader import check_columns
 if TYPE_CHECKING:
     import torch
 
+    from benchmark.core.bounds import Bounds
     from benchmark.engine.base import Engine
     from benchmark.pool.pool import Pool
     from benchmark.selection.selection import Selector
@@ -92,8 +94,8 @@ class Job:
         return str(self.cfg.task.name)
 
     @property
-    def k(self) -> int:
-        """The number of pairs to select."""
+    def k(self) -> int | None:
+        """The number of pairs to select; None for all that the filter passes, known once they are scored."""
         return subset_size(self.cfg)
 
     @property
@@ -121,6 +123,11 @@ class Job:
     def filter(self) -> Filter:
         """The filter; it loads its models in `setup`."""
         return make_filter(self.cfg, self.choices)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds of the filter."""
+        return filter_bounds(self.cfg)
 
     @cached_property
     def selector(self) -> Selector:
@@ -241,7 +248,7 @@ class Job:
         pool, k, scale = self.listed_pool, self.k, int(self.cfg.pool.scale)
         drawn = OmegaConf.select(self.cfg, "pool.demo.pairs")
         listed = drawn if drawn is not None or pool is None else pool.count()
-        if listed is not None and k > listed:
+        if listed is not None and k is not None and k > listed:
             paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"
             asked = f"{k:,} pairs" if scale == 1 else paper
             found = (
@@ -249,18 +256,23 @@ class Job:
             )
             raise UserError(f"size asks for {asked}, but {found}; choose a smaller size")
 
-    def check_budget(self) -> None:
-        """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs, unless the command says so."""
+    def check_budget(self, k: int | None = None) -> None:
+        """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs, unless the command says so.
+
+        Args:
+            k: the number of pairs that were selected with ``size=all``.
+        """
+        k = k or self.k
+        if k is None:
+            return  # known once the pairs are scored
         given = {override.lstrip("+").partition("=")[0] for override in self.overrides}
         for name, node in self.cfg.downstream.items():
             samples = int(node.training.samples_seen)
             typed = given & {"budget", f"downstream.{name}.training.samples_seen"}
-            if samples > MAX_EPOCHS * self.k and not typed:
-                budget, ten = (
-                    f"budget={size_text(n * int(self.cfg.pool.scale))}" for n in (samples, 10 * self.k)
-                )
+            if samples > MAX_EPOCHS * k and not typed:
+                budget, ten = (f"budget={size_text(n * int(self.cfg.pool.scale))}" for n in (samples, 10 * k))
                 raise UserError(
-                    f"{budget} would train {name} for {samples / self.k:,.0f} epochs of {self.k:,} pairs; add {ten}"
+                    f"{budget} would train {name} for {samples / k:,.0f} epochs of {k:,} pairs; add {ten}"
                     f" for 10 epochs, as in the ICC paper, or type {budget} to train that long"
                 )
 

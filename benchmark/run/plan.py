@@ -24,9 +24,10 @@ from benchmark.core.records import scan_records
 from benchmark.core.requirements import OnFirstUseError, Requirement, State
 from benchmark.results.protocol import LIMIT
 from benchmark.results.provenance import machine
+from benchmark.results.report.entry_facts import pairs_read
 from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
-from benchmark.run.config import USER_ERRORS, filter_settings, recorded
+from benchmark.run.config import UNBOUNDED, USER_ERRORS, filter_settings, recorded
 from benchmark.run.identity import earlier_result, make_run_id, training_fingerprint, training_folder
 from benchmark.run.job import Job
 from benchmark.run.select import Selected, subset_path
@@ -144,7 +145,7 @@ class _JobPlan:
         self.seconds, self.complete = 0.0, True
         self.pool = job.listed_pool
         settings = f"{recorded(job.cfg.filter)} {recorded(job.cfg.pool)}"
-        self.scores_key, self.subset = settings, f"{settings} {job.k} {job.cfg.seed}"
+        self.scores_key, self.subset = settings, f"{settings} {job.cfg.size.samples} {job.cfg.seed}"
         self.shards = self.parts = 0
         self.selected = False
         if self.pool is not None and _are_here([job.filter]):
@@ -202,7 +203,7 @@ class _JobPlan:
         if state != TO_DO:
             return state
         missing = None if pairs is None else pairs * (1 - self.parts / max(self.shards, 1))
-        settings = _settings_text(recorded(filter_settings(cfg)) | {"seed": 0})
+        settings = _scoring_settings(recorded(filter_settings(cfg)))
         per_pair, source = self.timings.median(partial(self._scoring_seconds, settings))
         time = None if missing is None or per_pair is None else per_pair * missing
         self._charge(
@@ -212,9 +213,9 @@ class _JobPlan:
 
     def _scoring_seconds(self, settings: str, result: Result) -> float | None:
         """Return the seconds per pair of a result of the same filter: of its stage, or shared by the workers."""
-        cfg, scored = self.job.cfg, result.selection.scored
+        cfg, scored = self.job.cfg, pairs_read(result)
         seconds = self.timings.stage(result, "select")
-        same = _settings_text(result.selection.config | {"seed": 0}) == settings
+        same = _scoring_settings(result.selection.config) == settings
         if seconds is None or not same or result.pool != cfg.pool.name or not scored:
             return None
         cores = os.cpu_count() or 1 if device_type(cfg.device) == "cpu" else 1
@@ -289,6 +290,12 @@ def _are_here(*parts: Iterable[Filter | Downstream | CaptionMetric]) -> bool:
 
 def _not_now() -> Selected:
     raise OnFirstUseError("selecting needs scores")
+
+
+def _scoring_settings(settings: Mapping[str, Any]) -> str:
+    """Return the settings of a filter that the seconds of scoring depend on."""
+    free = {"seed", *UNBOUNDED}
+    return _settings_text({name: value for name, value in settings.items() if name not in free})
 
 
 def _settings_text(settings: Any) -> str:

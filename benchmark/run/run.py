@@ -71,7 +71,7 @@ def run(job: Job) -> Finished | None:
     with watch.stage("describe"):  # before the training, which an error here would else cost
         describe(job, job.results_dir / run_id, selected, subset)
         contaminated = _contamination(job, selected, subset)
-    job.tracker.start(run_facts(job, run_id, protocol))
+    job.tracker.start(run_facts(job, run_id, len(subset.epochs[0]), protocol))
     downstream: dict[str, DownstreamResult] = {}
     for name in job.models:
         with watch.stage(f"train/{name}"):
@@ -113,7 +113,7 @@ def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None
     if not pool.is_local:
         log.info("describe: pool %s is remote; captions and images of dropped pairs are left out", pool.name)
     write_selection_summary(folder, summarise(scores, kept, job.filter, pool if pool.is_local else None))
-    write_gallery(folder, gallery(scores, kept, job.seed, subset.pool))
+    write_gallery(folder, gallery(scores, kept, job.seed, subset.pool, job.bounds))
     if any(isinstance(model, Captioner) for model in job.models.values()):
         write_examples(folder, examples(captioning_sets(job.evaluation_sets)))
 
@@ -180,7 +180,7 @@ def make_result(
         protocol=protocol,
         filter=job.choices["filter"],
         family=filter_family(job.cfg),
-        size=int(job.cfg.size.samples),
+        size=selected.manifest.k * job.pool.scale if job.k is None else int(job.cfg.size.samples),
         k=selected.manifest.k,
         pool=selected.manifest.pool,
         seed=job.seed,

@@ -1,19 +1,23 @@
 """``task=select``: score the pool, keep exactly k, write the subset file."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import cache_folder
 from benchmark.core.records import finite_or_none
 from benchmark.results.provenance import library_versions
 from benchmark.run.config import filter_settings, recorded, resolved
-from benchmark.run.job import Job
+from benchmark.run.job import NEEDS, Job
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.scoring.score_folder import score_folder
 from benchmark.scoring.score_table import ScoreTable
+from benchmark.selection.bounded import select_within
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, subset_files, write_selection
 
@@ -38,18 +42,19 @@ def select(job: Job) -> None:
 
 def select_pairs(job: Job, table: ScoreTable) -> Selected:
     """Select exactly k pairs, write the subset files and their manifest."""
-    if job.pool.scale > 1:
+    if job.pool.scale > 1 and job.k is not None:
         paper, here = f"{job.k * job.pool.scale:,}", f"{job.k:,}"
         log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, job.pool.scale)
     log.info("score: %s", score_folder(job.pool, job.filter))
-    selection = job.selector.select(table, job.k, count_epochs(job), job.seed, job.pool, job.engine)
+    bounds = job.bounds
+    selection = select_within(bounds, table, partial(_choose, job))
     path = subset_path(job)
     paths = subset_files(path, selection)
     manifest = Manifest(
         pool=job.pool.name,
         filter=job.choices["filter"],
         config=recorded(filter_settings(job.cfg)),
-        k=job.k,
+        k=len(selection.epochs[0]),
         seed=job.seed,
         threshold=finite_or_none(selection.threshold),
         scored=selection.scored,
@@ -64,13 +69,12 @@ def select_pairs(job: Job, table: ScoreTable) -> Selected:
         versions=library_versions(),
     )
     write_selection(path, selection, manifest)
-    log.info(
-        "select: %s of %s, down to score %.4g",
-        f"{manifest.k:,}",
-        f"{manifest.scored:,}",
-        selection.threshold,
-    )
-    if manifest.tied_kept < manifest.tied:
+    of = f"{manifest.k:,} of {manifest.scored:,}"
+    if bounds.rank:
+        log.info("select: %s, down to score %.4g", of, selection.threshold)
+    else:
+        log.info("select: %s that pass%s", of, ", at random" if manifest.k < manifest.scored else "")
+    if bounds.rank and manifest.tied_kept < manifest.tied:
         tied, kept = f"{manifest.tied:,}", f"{manifest.tied_kept:,}"
         log.info("select: of %s pairs with that score %s are kept, which the seed decides", tied, kept)
     if len(paths) > 1:
@@ -79,16 +83,31 @@ def select_pairs(job: Job, table: ScoreTable) -> Selected:
     return Selected(selection, manifest, paths, table)
 
 
+def _choose(job: Job, table: ScoreTable) -> Selection:
+    """Return the selection of k pairs, or of all with a score."""
+    k = job.k
+    if k is None:
+        k = sum(int((~np.isnan(scores)).sum()) for scores in table.source.scores())
+        log.info("size: all %s pairs that pass", f"{k:,}")
+        if "budget" in NEEDS.get(job.task, ()):
+            job.check_budget(k)
+    epochs = -(-_most_samples(job) // max(1, k))
+    return job.selector.select(table, k, epochs, job.seed, job.pool, job.engine)
+
+
 def subset_path(job: Job) -> Path:
     """Return the path of the subset file (see `subset_files`); its name changes with the weights of the filter."""
-    suffix = ""
+    suffix, size = "", job.cfg.size.samples if job.k is None else job.k
     if job.choices["selector"] != "best":  # the default selector needs no suffix
-        settings = hash_json([resolved(job.cfg.selector), count_epochs(job)], 8)
-        suffix = f"-{job.choices['selector']}-{settings}"
-    name = f"{job.filter.key()}{suffix}-{job.k}-seed{job.seed}.npy"
+        samples = _most_samples(job)
+        epochs = samples if job.k is None else -(-samples // job.k)
+        suffix = f"-{job.choices['selector']}-{hash_json([resolved(job.cfg.selector), epochs], 8)}"
+    if bounds := job.bounds:
+        suffix += f"-within-{hash_json(asdict(bounds), 8)}"
+    name = f"{job.filter.key()}{suffix}-{size}-seed{job.seed}.npy"
     return cache_folder("selections", job.pool.key) / name
 
 
-def count_epochs(job: Job) -> int:
-    """Return ceil(budget / k) for the largest budget of the downstream models."""
-    return max(-(-int(model.training.samples_seen) // job.k) for model in job.cfg.downstream.values())
+def _most_samples(job: Job) -> int:
+    """Return the largest budget of the downstream models; its epochs are ceil(budget / k)."""
+    return max(int(model.training.samples_seen) for model in job.cfg.downstream.values())

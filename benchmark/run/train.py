@@ -63,7 +63,7 @@ def train(job: Job) -> None:
         subset, selected = open_samples(job, select_pairs(job, score_pairs(job)))
         opened = subset, selected.selection.sha256
     subset, sha256 = broadcast_from_main(opened, job.device)
-    job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256)))
+    job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256), len(subset.epochs[0])))
     for name in job.models:
         print_result(str(train_for(job, name, subset, sha256).folder))
 

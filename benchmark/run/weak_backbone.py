@@ -49,7 +49,7 @@ def _train_backbone(job: Job, subset: Subset, sha256: str, labels: TopicLabels) 
     model = hydra.utils.instantiate(job.cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
     fingerprint = training_fingerprint(model, sha256, job.device.type)
     run_dir = training_folder(model, fingerprint)
-    job.tracker.start(run_facts(job, f"weak_backbone-{make_run_id(job, None)}"))
+    job.tracker.start(run_facts(job, f"weak_backbone-{make_run_id(job, None)}", len(subset.epochs[0])))
     with one_launch(run_dir, job.device):
         report = model.train(subset, run_dir, job.device, job.tracker, fingerprint)
     lowest, constant = labels.references()

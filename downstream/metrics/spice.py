@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from benchmark.core.errors import UserError
 from benchmark.core.fetched_files import fetch_members
 from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import NotFetchedError, OnFirstUseError, Requirement
@@ -45,29 +44,37 @@ def corenlp_folder() -> Path:
     raise UnavailableError(line) from NotFetchedError(line, later)
 
 
+BEST = ("SPICE-1", "SPICE-1 precision", "SPICE-1 recall")
+Tuples = tuple[float, ...]  # of the scene graphs of a candidate and its references: F, precision, recall
+
+
 class Spice(CaptionMetric):
     """SPICE, a fraction, and SPICE-1 from the same run of the jar.
 
     Args:
         best_reference: also compute SPICE-1, S-1 of AVA-Captions: SPICE against the best-matching reference.
+        precision_recall: also give the precision and recall of SPICE-1, as Table 1 (b) of the paper has.
     """
 
     unit = "fraction"
     library = "pycocoevalcap"
     reads_tokens = True
 
-    def __init__(self, best_reference: bool) -> None:
+    def __init__(self, best_reference: bool, precision_recall: bool = False) -> None:
+        if precision_recall and not best_reference:
+            raise UserError("metrics.spice.precision_recall=true needs metrics.spice.best_reference=true")
         self.best_reference = best_reference
-        self.names = ("SPICE", "SPICE-1") if best_reference else ("SPICE",)
+        self.precision_recall = precision_recall
+        self.names = ("SPICE", *(BEST if precision_recall else BEST[:1] if best_reference else ()))
 
     def compute(self, request: Request) -> Table:
         """Return the means of each domain's images."""
         scores = spice(request.tokens, request.java, self.best_reference)
         table = request.means("SPICE", scores.all_references)
-        if not self.best_reference:
-            return table
-        best = request.means("SPICE-1", scores.best_reference)
-        return {domain: row | best[domain] for domain, row in table.items()}
+        for number, name in enumerate(self.names[1:]):
+            best = request.means(name, {image: of[number] for image, of in scores.best_reference.items()})
+            table = {domain: row | best[domain] for domain, row in table.items()}
+        return table
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield Java and CoreNLP."""
@@ -77,10 +84,10 @@ class Spice(CaptionMetric):
 
 @dataclass(frozen=True)
 class SpiceScores:
-    """Each image's SPICE F score, a fraction, against all its references and against the best-matching one."""
+    """Each image's F score against all references, and (F, precision, recall) against the best-matching one."""
 
     all_references: Mapping[ImageId, float]
-    best_reference: Mapping[ImageId, float]
+    best_reference: Mapping[ImageId, Tuples]
 
 
 def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScores:
@@ -99,14 +106,16 @@ def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScor
         for index, (image, references) in enumerate(pairs)
     ]
     scores = _score(entries, java)
-    best: dict[ImageId, float] = {}
+    best: dict[ImageId, Tuples] = {}
     for (image, _), score in zip(pairs[len(images) :], scores[len(images) :], strict=True):
-        best[image] = float(np.fmax(score, best.get(image, math.nan)))  # fmax ignores NaN
-    return SpiceScores(dict(zip(images, scores[: len(images)], strict=True)), best)
+        if math.isnan(best.setdefault(image, score)[0]) or score[0] > best[image][0]:
+            best[image] = score
+    f_scores = [score[0] for score in scores[: len(images)]]
+    return SpiceScores(dict(zip(images, f_scores, strict=True)), best)
 
 
-def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[float]:
-    """Run the jar on `entries`, numbered from 0, and return the F score of each; NaN if the jar returns none."""
+def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[Tuples]:
+    """Run the jar on `entries`, numbered from 0; return (F, precision, recall) of each, NaN if the jar gives none."""
     classpath = os.pathsep.join(
         [str(SPICE / "spice-1.0.jar"), str(SPICE / "lib" / "*"), str(corenlp_folder() / "*")]
     )
@@ -122,5 +131,10 @@ def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[float]:
         command += [str(source), "-out", str(target), "-silent"]
         run_jar("SPICE", command, START_SECONDS + SECONDS_PER_IMAGE * len(entries), cwd=folder)
         rows: list[dict[str, Any]] = json.loads(target.read_text())
-    f_scores = {row["image_id"]: row["scores"]["All"]["f"] for row in rows}
-    return [math.nan if f_scores[index] is None else float(f_scores[index]) for index in range(len(entries))]
+    tuples = {row["image_id"]: row["scores"]["All"] for row in rows}
+    return [
+        tuple(
+            math.nan if (value := tuples[n].get(part)) is None else float(value) for part in ("f", "pr", "re")
+        )
+        for n in range(len(entries))
+    ]

@@ -21,6 +21,18 @@ SECOND = NOUNS | {"ADJ"}
 # Function words are removed before pairing: the paper's n-grams include "depth field", "rule third" and "lighting
 # bit" (supplement, table 3), and the scores of its figure 2 cannot be reproduced otherwise.
 FUNCTION = frozenset({"ADP", "AUX", "CCONJ", "DET", "PART", "PRON", "PUNCT", "SCONJ", "SPACE", "SYM"})
+# The stop words of the release (clean_using_subjectivity.py), which are NLTK's; contractions come in two tokens here.
+# It drops them before pairing, and so "very" and "too", which the supplement's examples of earlier work have.
+_STOP = """
+i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it
+its itself they them their theirs themselves what which who whom this that these those am is are was were be been
+being have has had having do does did doing a an the and but if or because as until while of at by for with about
+against between into through during before after above below to from up down in out on off over under again further
+then once here there when where why how all any both each few more most other some such no nor not only own same so
+than too very s t can will just don should now d ll m o re ve y ain aren couldn didn doesn hadn hasn haven isn ma
+mightn mustn needn shan shouldn wasn weren won wouldn
+"""
+STOP = frozenset(_STOP.split())
 # The singular of nouns comes from rules: n-grams count lemmas whatever components a spaCy pipeline has.
 _IRREGULAR = """
 children child men man feet foot teeth tooth geese goose mice mouse oxen ox lives life wives wife knives knife
@@ -87,7 +99,11 @@ def ngrams(doc: Doc) -> tuple[list[str], list[str]]:
     Nouns are lemmas, as in the supplement's table 3 ("rule third", "color reflection"); other words and names are as
     written ("darker", "centered composition").
     """
-    words = [(_lemma(token), token.pos_) for token in doc if token.pos_ not in FUNCTION]
+    words = [
+        (_lemma(token), token.pos_)
+        for token in doc
+        if token.pos_ not in FUNCTION and token.lower_ not in STOP and not token.is_space
+    ]
     unigrams = [word for word, speech in words if speech in NOUNS]
     bigrams = [
         f"{first} {second}"

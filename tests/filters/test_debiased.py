@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from benchmark.core.batch import Batch
+from benchmark.core.requirements import State
 from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -12,6 +13,7 @@ from benchmark.scoring.score_pool import score_pool
 from filters.base import Features
 from filters.composite import Cascade
 from filters.debiased import debiased
+from filters.near_duplicates import NearDuplicates
 from filters.random import Random
 from tests.extras import needs_extra
 from tests.filters.ocr.spotters import PlantedText
@@ -59,6 +61,17 @@ def test_duplicates_are_removed_among_those_that_pass(tmp_path: Path, seed: int)
     drawn = Random(seed).score(Batch(encode_uids([row.uid for row in rows(6)]), []))
     expected = np.where([False, True, True, False, False, True], drawn, np.nan)
     assert [kept[row.uid] for row in rows(6)] == pytest.approx(expected.tolist(), nan_ok=True)
+
+
+def test_it_says_that_it_leaves_the_aesthetics_step_out() -> None:
+    lines = [r.detail for r in made(0).requirements() if r.state is State.WITHOUT]
+    assert lines == ["the step of aesthetics above 4.5 is left out; filter.aesthetics.head=FILE adds it"]
+
+
+def test_k_means_has_the_papers_iterations_and_starts() -> None:
+    distinct = made(0).filters["distinct"]
+    assert isinstance(distinct, NearDuplicates)
+    assert (distinct.iterations, distinct.restarts) == (300, 10)
 
 
 def test_another_seed_is_another_random_k() -> None:

@@ -47,7 +47,7 @@ from tests.pools import numbered_uids, rows, write_metadata, write_pool
 CPU = torch.device("cpu")
 NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
 EXACT = {"column", "normsim", "score_file"}  # in float64
-COMBINATORS = {"cascade", "intersect", "rank_sum", "threshold", "union"}  # cost what their parts cost
+COMBINATORS = {"cascade", "intersect", "rank_sum", "union"}  # cost what their parts cost
 DIRECT = {"icc", "vba"}  # need their extra with filter.mode=direct only
 LIGHT = {
     "clip", "column", "cotr", "image_based", "informativeness", "lexicon", "negcliploss", "no_filter", "no_text",
@@ -277,7 +277,7 @@ def test_a_combinators_header_has_its_command(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "part"),
-    [("threshold", "filter"), ("cascade", "filters.first"), ("cascade", "filters.last")]
+    [("cascade", "filters.first"), ("cascade", "filters.last")]
     + [(name, f"filters.{part}") for name in ("intersect", "union", "rank_sum") for part in "ab"],
 )
 def test_another_filter_takes_the_place_of_a_composites_part(

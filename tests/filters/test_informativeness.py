@@ -87,7 +87,11 @@ def test_ngrams_by_hand() -> None:
     )  # fmt: skip
     unigrams, bigrams = ngrams(doc)
     assert unigrams == ["tree", "paris", "house"]
-    assert bigrams == ["very small", "small tree", "tree paris", "paris quiet"]
+    assert bigrams == ["small tree", "tree paris", "paris quiet"]  # "very" and "other" are stop words
+    assert ngrams(tagged("Other/ADJ", "dogs/NOUN", "more/ADV", "wet/ADJ", "  /NOUN")) == (
+        ["dog"],
+        ["dog wet"],
+    )
     assert ngrams(tagged()) == ([], [])
     assert ngrams(tagged("dogs/NOUN", "chase/VERB", "cats/NOUN"))[1] == []
     assert ngrams(tagged("two/NUM", "cats/NOUN"))[1] == []

@@ -21,7 +21,7 @@ NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
 WIDTH = 128  # of the demo's CLIP
 HEAD = ["model=${models.clip.model}", "pretrained=null"]
 # Those that leave pairs out; all others score every photo.
-CUTS = {"cascade", "debiased", "image_based", "image_based_clip", "laion2b", "near_duplicates", "threshold"}
+CUTS = {"cascade", "debiased", "image_based", "image_based_clip", "laion2b", "near_duplicates"}
 PARROTS = {"cotr", "rsc"}  # what they count is a caption's repetition of the image's text: there is none here
 
 

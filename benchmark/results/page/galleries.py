@@ -17,6 +17,8 @@ PLACES = {
     "kept": "Kept: just above the threshold",
     "dropped": "Dropped: just below the threshold",
     "bottom": "The lowest scores",
+    "passing": "Kept: some of what passes",
+    "failing": "Dropped: some of what fails",
 }
 MOST_PAIRS = 12  # of a place
 MOST_WORDS = 20

@@ -94,6 +94,7 @@ def data_card(
         results=results,
         settings=json.dumps(without_folders(settings), indent=2),
         toy_models=has_toy_models(manifest.config),
+        decides=manifest.config.get("rank") is False,
         download=DOWNLOAD,
         code=code_span,
         notes=loss_note,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmark.core.batch import NO_SCORE, counts
+from benchmark.core.bounds import OUTSIDE
 from benchmark.results.report.leaderboard import Entry
 from benchmark.results.result import Result
 
@@ -73,8 +74,9 @@ def has_toy_models(config: Mapping[str, Any]) -> bool:
 
 
 def pairs_read(run: Result) -> int:
-    """Return the number of pairs that the filter was given: those it scored, and those it did not."""
-    return run.selection.scored + run.selection.drops.get(NO_SCORE, 0)
+    """Return the number of pairs that the filter was given: those within its bounds or not, or without a score."""
+    drops = run.selection.drops
+    return run.selection.scored + sum(n for why, n in drops.items() if why.startswith((NO_SCORE, *OUTSIDE)))
 
 
 def clean_percentage(entry: Entry) -> float | None:

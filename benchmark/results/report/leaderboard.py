@@ -3,9 +3,10 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Self
 
+from benchmark.core.bounds import NO_BOUNDS
 from benchmark.results.protocol import Protocol, flat_facts
 from benchmark.results.report.columns import SHORT, heading, unit_of
 from benchmark.results.result import Result
@@ -176,7 +177,7 @@ def _name(result: Result) -> str:
 def _settings(result: Result) -> Settings:
     """Return the settings of a run that are not of its protocol, by their dotted names."""
     chosen = {name: result.config[name] for name in SETTINGS if name in result.config}
-    chosen["filter"] = result.selection.config
+    chosen["filter"] = asdict(NO_BOUNDS) | result.selection.config
     facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
     # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart.
     return {name: value.rstrip("/").rpartition("/")[2] for name, value in facts}

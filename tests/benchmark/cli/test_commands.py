@@ -31,12 +31,17 @@ HOME = "/home/someone"
 # What is typed, and the arguments that Hydra reads.
 MEANT = [
     ("size=200000", "size=200k"),
+    ("filter.minimum=0.5", "++filter.minimum=0.5"),
+    ("filter.filters.first.filters.a.rank=true", "++filter.filters.first.filters.a.rank=true"),
     ("size=200_000", "size=200k"),
     ("size=2e5", "size=200k"),
     ("size=200K", "size=200k"),
     ("size=250k", "size.samples=250000"),
     ("size=1.5m", "size.samples=1500000"),
     ("size=100k,250k", "size.samples=100000,250000"),
+    ("size=2000k", "size=2m"),
+    ("size=200k,all", "size=200k,all"),
+    ("size=250k,all", "size.samples=250000,all"),
     ("size=[100k,200k]", "size=100k,200k"),
     ("size=[100k, 200k]", "size=100k,200k"),
     ("size=mine", "size=mine"),
@@ -114,7 +119,8 @@ NOT_MEANT = [
 # Refused by Hydra, whose message is replaced.
 NOT_COMPOSED = [
     ("filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
-    ("size=abc", "size=abc must be a number of pairs, such as 250k, or one of 100k, 1m, 200k, 2m, 500k"),
+    ("filter=threshold", "in place of filter=threshold write filter=clip filter.minimum=0.28"),
+    ("size=abc", "size=abc must be a number of pairs, such as 250k, or one of 100k, 1m, 200k, 2m, 500k, all"),
     ("'metrics=[bleu,cidr]'", "metrics=cidr is unknown; did you mean 'cider'?"),
     ("hydra/launcher=jobli", "hydra/launcher=jobli is unknown; did you mean 'joblib'?"),
     ("pool=/data/x", "for a folder or URL write pool=img2dataset pool.url=/data/x"),
@@ -139,6 +145,9 @@ TRAINING = "downstream.captioner.training"
 # Wrong values of one setting each.
 WRONG_VALUES = [
     ("seed=-1", "seed=-1 must be an integer from 0 to 2^32 - 1"),
+    ("filter.minimum=low", "filter.minimum=low must be a number, or null for no bound"),
+    ("filter.maximum=nan", "filter.maximum=nan must be a number"),
+    ("filter.rank=1", "filter.rank=1 must be true or false"),
     ("seed=one", "seed=one must be an integer"),
     ("budget=much", "budget=much must be a number of samples, such as 2m, 500k or 20000"),
     ("device=mps", "device=mps must be auto, cpu, cuda or cuda:N"),
@@ -148,7 +157,8 @@ WRONG_VALUES = [
     ("pool.scale=0", "pool.scale=0 must be a positive integer"),
     ("pool.demo.consistency=2", "pool.demo.consistency=2 must be a number from 0 to 1"),
     ("pool.demo.evaluation.coco=0", "pool.demo.evaluation.coco=0 must be a positive integer"),
-    ("size.samples=ten", "size.samples=ten must be a positive integer"),
+    ("size.samples=ten", "size.samples=ten must be a positive integer, or all"),
+    ("budget=all", "budget=all must be a number of samples"),
     (f"{TRAINING}.samples_seen=64.5", f"{TRAINING}.samples_seen=64.5 must be a positive integer"),
     (f"{TRAINING}.workers=-1", f"{TRAINING}.workers=-1 must be an integer from 0 to 1,024, or null"),
     (f"{TRAINING}.lr=fast", f"{TRAINING}.lr=fast must be a positive number"),

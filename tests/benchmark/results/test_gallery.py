@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmark.core.bounds import Bounds
 from benchmark.core.errors import UserError
 from benchmark.core.images import THUMBNAIL, decode_image
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
@@ -119,6 +120,27 @@ def test_other_selectors_show_their_lowest_kept_and_best_dropped() -> None:
     assert places["top"] == [999, 998, 997, 996, 995, 994]
     assert places["kept"] == [500, 400, 300, 200, 100, 0]
     assert places["dropped"] == [999, 998, 997, 996, 995, 994]
+
+
+def test_a_filter_that_decides_shows_passing_and_failing_pairs() -> None:
+    scores = np.where(np.arange(1000) % 5, np.arange(1000.0), np.nan)
+    bounds = Bounds(minimum=300, maximum=600, rank=False)
+    rows = np.flatnonzero(bounds.passes(scores))[::2]
+    kept = ArraySource(UIDS[rows], scores[rows])
+    places = ranked_pairs(SmallBlocks(UIDS, scores), kept, 0, bounds)
+    assert {place: len(uids) for place, (uids, _) in places.items()} == {"passing": PAIRS, "failing": PAIRS}
+    assert set(places["passing"][1]) < set(scores[rows])
+    failing = places["failing"][1]
+    assert ((failing < 300) | (failing > 600)).all()
+    assert failing.tolist() == scores[find_uids(UIDS, places["failing"][0])].tolist()
+    assert len({str(ranked_pairs(SmallBlocks(UIDS, scores), kept, seed, bounds)) for seed in (0, 1)}) == 2
+
+
+def test_pairs_above_a_maximum_are_not_next_to_the_threshold() -> None:
+    scores = np.arange(1000.0)
+    kept = ArraySource(UIDS[490:501], scores[490:501])
+    places = ranked_pairs(SmallBlocks(UIDS, scores), kept, 0, Bounds(maximum=500))
+    assert places["dropped"][1].tolist() == [489, 488, 487, 486, 485, 484]
 
 
 def test_a_tiny_pool_fills_the_places_that_it_can() -> None:

@@ -19,7 +19,7 @@ from benchmark.scoring.score_table import ScoreTable
 from benchmark.scoring.survivors import save_survivors
 from benchmark.selection.top_k import select_top_k
 from filters.base import Features, Filter, Scores
-from filters.composite import Cascade, RankSum, Threshold, Union
+from filters.composite import Bounded, Cascade, RankSum, Union
 from filters.normsim import NormSim
 from tests.filters.test_normsim import naive_removal
 from tests.pools import hashed_uids, rows, write_pool
@@ -140,7 +140,7 @@ def test_other_survivors_are_other_scores_and_equal_ones_shared(pool: Pool) -> N
     among = [path for folder in folders for path in folder.glob("among-*")]
     assert len(among) == 3
     # Another cut that keeps the same pairs reads these scores.
-    table = score_pool(pool, Cascade({"a": Quality(), "b": Threshold(Rarity(), 0)}, {"a": 0.5}), ENGINE)
+    table = score_pool(pool, Cascade({"a": Quality(), "b": Bounded({"a": Rarity()}, 0)}, {"a": 0.5}), ENGINE)
     assert by_number(table) == pytest.approx(kept[0], nan_ok=True)
     assert len([path for folder in folders for path in folder.glob("among-*")]) == 3
 
@@ -180,7 +180,7 @@ def test_a_share_in_a_later_cascade_is_one_of_what_is_left(pool: Pool) -> None:
 
 def test_a_share_is_exact_with_ties_broken_as_in_the_selection(tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(PAIRS)])))
-    alike = Threshold(Quality(), 0)
+    alike = Bounded({"a": Quality()}, 0)
     kept = score_pool(pool, Cascade({"a": alike, "b": Quality()}, {"a": "30%"}, 5), ENGINE)
     assert (~np.isnan(kept.scores)).sum() == round(0.3 * (PAIRS - 1))
     selected = select_top_k(score_pool(pool, Quality(), ENGINE), round(0.3 * (PAIRS - 1)), 5)

@@ -19,7 +19,7 @@ from benchmark.scoring.score_parts import SCORING, read_part
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from filters.base import Composite, Features, Filter, Scores
-from filters.composite import Cascade, RankSum, Threshold, Union
+from filters.composite import Bounded, Cascade, RankSum, Union
 from filters.random import Random
 from tests.pools import rows, write_metadata, write_tar
 
@@ -136,7 +136,7 @@ def test_a_lost_part_is_written_again(pool: Pool) -> None:
 
 
 def test_drops_and_costs_count_once(pool: Pool) -> None:
-    scorer = Cascade({"a": Bright(), "b": Threshold(Bright(), 1.0), "c": Length()})
+    scorer = Cascade({"a": Bright(), "b": Bounded({"a": Bright()}, 1.0), "c": Length()})
     table = score_pool(pool, scorer, ENGINE)
     parts = [score_pool(pool, part, ENGINE) for part in scorer.filters.values()]
     assert table.drops == Counter({"image_unreadable": 2, "duplicate_uid": 1})
@@ -169,8 +169,8 @@ def test_neighbouring_ranks_of_a_huge_pool_stay_apart(pool: Pool) -> None:
             return 1 - scores[0].astype(np.float64) / 2**25
 
     crowded = Crowded({"a": Length()})
-    union = Union({"a": Threshold(crowded, 0)})
-    for scorer in (crowded, Threshold(crowded, 0)):
+    union = Union({"a": Bounded({"a": crowded}, 0)})
+    for scorer in (crowded, Bounded({"a": crowded}, 0)):
         table = score_pool(pool, scorer, ENGINE)
         assert np.sort(table.scores)[:6].tolist() == [1 - number / 2**25 for number in (10, 8, 6, 4, 2, 0)]
     assert np.sort(score_pool(pool, union, ENGINE).scores)[:6].tolist() == [n / 6 for n in range(1, 7)]

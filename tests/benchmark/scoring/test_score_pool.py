@@ -18,7 +18,7 @@ from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_pool import score_pool
 from filters.base import Features, Filter
 from filters.column import Column
-from filters.composite import Cascade, Intersect, RankSum, Threshold, Union
+from filters.composite import Bounded, Cascade, Intersect, RankSum, Union
 from filters.random import Random
 from tests.pools import hashed_uids, rows, write_metadata, write_pool
 
@@ -165,7 +165,10 @@ NAN = np.nan
 @pytest.mark.parametrize(
     ("composite", "expected"),
     [
-        (Threshold(Random(), 2.0), [NAN, 2, 3, NAN]),
+        (Bounded({"a": Random()}, 2.0), [NAN, 2, 3, NAN]),
+        (Bounded({"a": Random()}, 1.5, 2.5), [NAN, 2, NAN, NAN]),
+        (Bounded({"a": Random()}, 2.0, rank=False), [NAN, 1, 1, NAN]),
+        (Bounded({"a": Random()}, maximum=-2.0, low_is_good=True), [NAN, 2, 3, NAN]),
         (Cascade({"a": Random(), "b": Random()}), [4, 1, NAN, NAN]),
         (Cascade({"a": Random(), "b": Random()}, {"a": 2}), [NAN, 1, NAN, NAN]),
         (Cascade({"a": Random(), "b": Random()}, {"a": "34%"}), [NAN, NAN, NAN, NAN]),
@@ -177,7 +180,7 @@ NAN = np.nan
 )
 def test_combinations_by_hand(composite, expected) -> None:
     scores = np.array([[1, 2, 3, NAN], [4, 1, NAN, 2]], np.float32)
-    if isinstance(composite, Threshold):
+    if isinstance(composite, Bounded):
         scores = scores[:1]
     if isinstance(composite, Intersect):
         scores = np.array([[1, 2, 3, NAN], [4, 1, 2, 2]], np.float32)

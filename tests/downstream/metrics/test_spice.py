@@ -3,11 +3,14 @@ import math
 from pathlib import Path
 
 import pytest
+import torch
 
+from benchmark.core.errors import UserError
 from downstream.metrics import spice as module
+from downstream.metrics.base import Request
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, UnavailableError
-from downstream.metrics.spice import CORENLP_JARS, spice
+from downstream.metrics.spice import CORENLP_JARS, Spice, SpiceScores, spice
 from downstream.metrics.tokenizer import tokenize_corpus
 from tests.downstream.metrics.test_java import fake_java
 
@@ -62,20 +65,39 @@ def test_spice_1_is_the_best_reference_of_the_same_run(corenlp, tmp_path):
         0.4,
         None,
     ]  # both with all references; then b with each of its two, a with its one
-    rows = [{"image_id": i, "scores": {"All": {"f": f}}} for i, f in enumerate(f_scores)]
+    rows = [{"image_id": i, "scores": {"All": {"f": f, "pr": i, "re": -i}}} for i, f in enumerate(f_scores)]
     script = f"""echo run >> {tmp_path}/runs
 while [ "$1" != edu.anu.spice.SpiceScorer ]; do shift; done
 cp "$2" {tmp_path}/input.json; echo '{json.dumps(rows)}' > "$4"; true"""
     scores = spice(CORPUS, Java(fake_java(tmp_path, script), 17), each_reference=True)
     assert scores.all_references == {"b": 0.5, "a": 0.25}
-    assert scores.best_reference["b"] == 0.4
-    assert math.isnan(scores.best_reference["a"])
+    assert scores.best_reference["b"] == (
+        0.4,
+        3,
+        -3,
+    )  # precision and recall are of the reference with the best F
+    assert math.isnan(scores.best_reference["a"][0])
     assert json.loads((tmp_path / "input.json").read_text())[2:] == [
         {"image_id": 2, "test": "a dog", "refs": ["the dog"]},
         {"image_id": 3, "test": "a dog", "refs": ["a pet"]},
         {"image_id": 4, "test": "a cat", "refs": ["the cat"]},
     ]
     assert (tmp_path / "runs").read_text() == "run\n"
+
+
+def test_precision_and_recall_are_metrics_of_their_own(monkeypatch) -> None:
+    assert Spice(best_reference=True).names == ("SPICE", "SPICE-1")
+    metric = Spice(best_reference=True, precision_recall=True)
+    best = {"a": (0.5, 0.2, 0.8), "b": (0.1, 0.4, 0.0)}
+    monkeypatch.setattr(module, "spice", lambda *_: SpiceScores({"a": 1.0, "b": 0.0}, best))
+    monkeypatch.setattr(Request, "tokens", None)
+    monkeypatch.setattr(Request, "java", None)
+    row = metric.compute(Request(CORPUS, {"all": ["a", "b"]}, None, torch.device("cpu")))["all"]
+    assert row == pytest.approx(
+        {"SPICE": 0.5, "SPICE-1": 0.3, "SPICE-1 precision": 0.3, "SPICE-1 recall": 0.4}
+    )
+    with pytest.raises(UserError, match="needs metrics"):
+        Spice(best_reference=False, precision_recall=True)
 
 
 @pytest.mark.skipif(INSTALLED is None, reason=REASON)
@@ -91,7 +113,7 @@ def test_published_values(shared_data, cache):
     java = find_java()
     both = spice(tokenize_corpus(corpus, java), java, each_reference=True)
     scores = both.all_references
-    assert all(0 <= both.best_reference[key] <= 1 for key in candidates)
+    assert all(0 <= part <= 1 for key in candidates for part in both.best_reference[key])
     for kind in captions:
         mean = sum(scores[kind, image] for image in texts) / len(texts)
         assert f"{mean:.4f}" == f"{expected[kind]['SPICE']:.4f}"

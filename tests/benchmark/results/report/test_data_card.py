@@ -56,6 +56,17 @@ def test_the_text_rate_stands_only_where_it_is_known() -> None:
     assert "text area" not in made(captions=replace(known, text_rate=None))
 
 
+def test_a_filter_that_decides_has_no_lowest_score() -> None:
+    manifest = result("icc").selection
+    assert "lowest score kept: 0.25; of 1 pairs" in made()
+    assert "lowest score kept: infinite" in made(manifest=replace(manifest, threshold=None))
+    decides = replace(manifest, threshold=None, config={**manifest.config, "rank": False})
+    card = made(manifest=decides)
+    assert "of 79,000 that pass" in card
+    assert "the filter decides which pairs pass, by its bounds" in card
+    assert "lowest score" not in card
+
+
 @pytest.mark.parametrize(
     ("count", "category"),
     [(0, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (99_999, "10K<n<100K"), (200_000, "100K<n<1M"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from benchmark.pool.pairs import Written
 from benchmark.results.page.page_tables import page_tables
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
-from benchmark.results.report.entry_facts import contamination_notes, scoring_costs
+from benchmark.results.report.entry_facts import contamination_notes, pairs_read, scoring_costs
 from benchmark.results.report.leaderboard import group, leaderboards
 from benchmark.results.report.run_tables import run_table
 from benchmark.results.result import Contamination, Result, Scoring
@@ -35,6 +35,26 @@ def test_an_older_result_beside_newer_ones_is_of_unknown_cost() -> None:
     (table,) = [table for table in metric_tables(runs) if table.title.endswith("cost")]
     assert texts(table)[0][-2:] == ["–", "–"]
     assert table.notes == costs.notes
+
+
+def bounded(**config: object) -> Result:
+    made = scored("clip", 40.0)
+    drops = {"no_score": 1_000, "below filter.minimum=0.3": 29_000}
+    selection = replace(made.selection, config={"_target_": "clip", **config}, scored=50_000, drops=drops)
+    return replace(made, selection=selection)
+
+
+def test_pairs_outside_of_bounds_were_read_too() -> None:
+    assert pairs_read(bounded(minimum=0.3)) == 80_000 == pairs_read(scored("clip", 40.0))
+
+
+def test_rows_that_differ_in_bounds_say_so() -> None:
+    labels = [
+        entry.label for entry in group([bounded(), bounded(minimum=0.3), bounded(minimum=0.3, rank=False)])
+    ]
+    assert labels == [
+        "clip (minimum=0.3, rank=False)", "clip (minimum=0.3, rank=True)", "clip (minimum=None, rank=True)"
+    ]  # fmt: skip
 
 
 def test_older_results_alone_keep_their_seconds_on_the_clock() -> None:

@@ -20,7 +20,7 @@ from benchmark.studies.concreteness.evaluation import (
 )
 from benchmark.studies.concreteness.rated_texts import RatedTexts
 from filters.base import Filter, Scores
-from filters.composite import RankSum, Threshold
+from filters.composite import Bounded, RankSum
 from filters.oracle import Oracle
 from filters.random import Random
 from tests.pools import rows, write_pool
@@ -69,7 +69,7 @@ def test_each_part_of_a_composite_has_its_batch_size() -> None:
 def test_a_filter_of_more_than_captions_is_refused() -> None:
     with pytest.raises(UserError, match="filter=oracle reads 'concreteness' beside the caption"):
         check_needs(Oracle(), "oracle")
-    check_needs(Threshold(Random(), 0.5), "threshold")
+    check_needs(Bounded({"a": Random()}, 0.5), "bounded")
 
 
 def test_parts_that_need_a_corpus_are_fitted(tmp_path: Path) -> None:
@@ -82,10 +82,10 @@ def test_parts_that_need_a_corpus_are_fitted(tmp_path: Path) -> None:
         return opened[-1]
 
     engine = LocalEngine("cpu", 1)
-    fit(Threshold(Length(), 0), open_pool, engine)
+    fit(Bounded({"a": Length()}, 0), open_pool, engine)
     assert not opened  # no corpus statistics, no pool
     scorer = Fitted()
-    fit(Threshold(scorer, 0), open_pool, engine)
+    fit(Bounded({"a": scorer}, 0), open_pool, engine)
     assert scorer._seen == [2, 1, 2] * 2  # twice through both shards, in batches of its size
 
 

@@ -1,0 +1,75 @@
+"""The bounds of a filter: which scores pass, and whether a selection ranks what passes or keeps a random k of it."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.core.errors import UserError
+
+Scores = npt.NDArray[np.float32 | np.float64]
+OUTSIDE = ("below filter.minimum", "above filter.maximum")  # how the reasons of dropped pairs begin
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The settings `minimum`, `maximum` and `rank` of a filter. A bound itself passes.
+
+    Args:
+        minimum: lowest value of the paper's measure that passes; None for no bound.
+        maximum: highest value that passes; None for no bound.
+        rank: whether the highest scores of what passes are kept. A filter that decides keeps a random k of it.
+        low_is_good: whether the score is minus the measure, as RSA.
+    """
+
+    minimum: float | None = None
+    maximum: float | None = None
+    rank: bool = True
+    low_is_good: bool = False
+
+    def __post_init__(self) -> None:
+        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
+            raise UserError(
+                f"filter.minimum={self.minimum:g} must be at most filter.maximum={self.maximum:g}"
+            )
+
+    def __bool__(self) -> bool:
+        """Return whether a selection differs from the highest scores of the whole pool."""
+        return self.minimum is not None or self.maximum is not None or not self.rank
+
+    @property
+    def lowest(self) -> float:
+        """The lowest score that passes."""
+        bound = self.maximum if self.low_is_good else self.minimum
+        return -np.inf if bound is None else self._score(bound)
+
+    @property
+    def highest(self) -> float:
+        """The highest score that passes."""
+        bound = self.minimum if self.low_is_good else self.maximum
+        return np.inf if bound is None else self._score(bound)
+
+    def _score(self, measure: float) -> float:
+        return 0.0 - measure if self.low_is_good else float(measure)
+
+    def passes(self, scores: Scores) -> npt.NDArray[np.bool_]:
+        """Return which of n scores pass, shape (n,); NaN does not."""
+        return np.asarray((scores >= self.lowest) & (scores <= self.highest))
+
+    def apply(self, scores: Scores) -> Scores:
+        """Return the scores (n,) that a selection sees: NaN outside of the bounds; 1 inside if the filter decides."""
+        inside = scores if self.rank else np.float32(1)
+        return np.where(self.passes(scores), inside, np.float32(np.nan))
+
+    def outside(self, scores: Scores) -> Counter[str]:
+        """Count the scores that do not pass by the bound that they miss."""
+        counts = Counter[str]()
+        for reason, bound, sign in ((OUTSIDE[0], self.minimum, -1), (OUTSIDE[1], self.maximum, 1)):
+            if bound is not None:
+                measured = -scores if self.low_is_good else scores
+                counts[f"{reason}={bound:g}"] = int((sign * measured > sign * bound).sum())
+        return counts
+
+
+NO_BOUNDS = Bounds()
