@@ -86,7 +86,7 @@ def test_one_point_or_no_times_are_no_front() -> None:
 
 
 def test_every_filter_has_a_style_of_its_own() -> None:
-    runs = [full_result(f"f{n}", 0.1, family="upper_bound" if n < 9 else "") for n in range(90)]
+    runs = [full_result(f"f{n}", 0.1, family="planted" if n < 9 else "") for n in range(90)]
     styles = line_styles(entries(*runs, full_result("random", 0.1)))
     assert len({(style["line"]["color"], style["line"]["dash"]) for style in styles.values()}) == 91
 
