@@ -33,6 +33,10 @@ NOISES = {
     OVER_SEEDS: "Noise of evaluation images unknown: the metric, or the results, have no scores of single images. The"
     " intervals are over seeds only, and no filter is called better.",
 }
+UNKNOWN = (
+    f"Training noise unknown: no filter has {MIN_SEEDS} seeds at this size; nor are there scores of single images."
+    " No intervals, and no filter is called better."
+)
 RANKS = "Rank: the range that the filters called better leave, among the filters that compete. Equal ranges are ties."
 
 
@@ -171,12 +175,12 @@ class Compared:
     @property
     def heading(self) -> str:
         """The name of a column of `text`, with the only noise that its intervals have if they lack the other one."""
-        return self.measure.label + (self.noise and f" ({self.noise})")
+        return self.measure.label + (f" ({self.noise})" if self.noise else "")
 
     @property
-    def noise(self) -> str:
-        """Which noise alone the intervals have, see `Estimate`; empty if both."""
-        return next((e.noise for e in self.comparison.estimates if e.interval), "")
+    def noise(self) -> str | None:
+        """Which noise alone the intervals have, see `Estimate`; empty if both, None without any interval."""
+        return next((e.noise for e in self.comparison.estimates if e.interval), None)
 
     def index(self, name: str, size: int | None = None) -> int | None:
         """Return the index of the entry of the filter with this label, None without one."""
@@ -253,7 +257,7 @@ def certainty_notes(compared: Sequence[Compared]) -> list[str]:
         if of.comparison.pairs:
             families.setdefault(family, []).append(f"{of.measure.label} on {of.measure.evaluation}")
     better = "Better: p at most .05, both kinds of noise counted, with Holm's correction for"
-    notes = [NOISES[noise] for noise in dict.fromkeys(of_metric.noise for of_metric in with_values)]
+    notes = [UNKNOWN if n is None else NOISES[n] for n in dict.fromkeys(of.noise for of in with_values)]
     return notes + [f"{better} {family}, by {', by '.join(names)}." for family, names in families.items()]
 
 
