@@ -128,14 +128,13 @@ def _study_tables(source: ResultsFolders) -> list[Table]:
 def _publish(
     files: Sequence[Path], boards: Sequence[Leaderboard], results: Sequence[Result], folders: RunFolders
 ) -> None:
-    """Put the summary, the sizes, the agreement of rankings and the paper's findings into Markdown files."""
+    """Put the summary, the sizes and the paper's findings into Markdown files."""
     board = summary_board(boards)
     tables = {
         "leaderboard": summary_table(board, folders, boards),
         "sizes": size_table(board, boards, folders),
     }
     tables |= dict(zip(("findings",), findings_tables(results, folders), strict=False))
-    tables |= dict(zip(("agreement",), rank_agreement_tables(results), strict=False))
     for file in files:
         if not file.is_file():
             raise UserError(f"task.publish: {file} does not exist; give Markdown files with markers")

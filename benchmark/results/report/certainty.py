@@ -258,7 +258,9 @@ def certainty_notes(compared: Sequence[Compared]) -> list[str]:
             families.setdefault(family, []).append(f"{of.measure.label} on {of.measure.evaluation}")
     better = "Better: p at most .05, both kinds of noise counted, with Holm's correction for"
     notes = [UNKNOWN if n is None else NOISES[n] for n in dict.fromkeys(of.noise for of in with_values)]
-    return notes + [f"{better} {family}, by {', by '.join(names)}." for family, names in families.items()]
+    return notes + [
+        f"{better} {family}, by {', by '.join(dict.fromkeys(names))}." for family, names in families.items()
+    ]
 
 
 def _mean(resampled: Sequence[Doubles | None], factor: float) -> Doubles | None:

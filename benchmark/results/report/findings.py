@@ -12,7 +12,7 @@ from benchmark.results.report.certainty import Compared, RunFolders, certainty_n
 from benchmark.results.report.columns import thousands
 from benchmark.results.report.leaderboard import Entry, Measure, by_setting, group, headlines
 from benchmark.results.report.published_figures import ICC, paper_figure
-from benchmark.results.report.significance import p_text
+from benchmark.results.report.significance import MIN_SEEDS, p_text
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 
@@ -180,15 +180,14 @@ def _rankings(measure: Measure, entries: Sequence[Entry]) -> Iterator[tuple[str,
 
 
 def _models(one: Measure, other: Measure, entries: Sequence[Entry]) -> Iterator[tuple[str, Means, Means]]:
-    """Yield at each size the rankings by two metrics, of two models or of one on two kinds of evaluation set."""
+    """Yield at each size the rankings by two metrics: of all filters, and of those that are compared by seeds."""
+    sets = " and ".join(dict.fromkeys((one.evaluation, other.evaluation)))
     for size in sorted({entry.size for entry in entries}):
-        of_size = [entry for entry in entries if entry.size == size]
-        names = f"{thousands(size)}: {one.evaluation} and {other.evaluation}"
-        yield (
-            names if one.evaluation != other.evaluation else f"{thousands(size)}: {one.evaluation}",
-            _means(one, of_size),
-            _means(other, of_size),
-        )
+        every = [entry for entry in entries if entry.size == size]
+        several = [entry for entry in every if len(entry.runs) >= MIN_SEEDS]
+        for of_size, which in ((every, ""), (several, f", {MIN_SEEDS} seeds")):
+            if len(of_size) < len(every) or not which:
+                yield f"{sets}, {thousands(size)}{which}", _means(one, of_size), _means(other, of_size)
 
 
 def _means(measure: Measure, entries: Iterable[Entry], seed: int | None = None) -> Means:

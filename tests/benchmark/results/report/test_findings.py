@@ -109,6 +109,6 @@ def test_every_headline_metric_has_rankings() -> None:
         ["coco: 100k and 200k", "text-to-image R@1 (%)", "4", "1.00"],
         ["coco: 100k and 200k", "zero-shot (%)", "4", "1.00"],
         # The second metric ranks them in reverse: two metrics are compared at each size.
-        ["100k: coco", "text-to-image R@1 (%) and zero-shot (%)", "4", "-1.00"],
-        ["200k: coco", "text-to-image R@1 (%) and zero-shot (%)", "4", "-1.00"],
+        ["coco, 100k", "text-to-image R@1 (%) and zero-shot (%)", "4", "-1.00"],
+        ["coco, 200k", "text-to-image R@1 (%) and zero-shot (%)", "4", "-1.00"],
     ]
