@@ -78,21 +78,15 @@ def size_table(board: Leaderboard, boards: Sequence[Leaderboard], folders: RunFo
         rows.append(plain(label, *texts))
     sizes = [thousands(other.entries[0].size) for other in by_size]
     header = [f"{m.label}, {size}" for m in headlines(board.entries) for size in sizes]
-    runs = [
-        f"{size}: {' to '.join(map(str, sorted(_seeds(of, labels))))} seeds"
-        for size, of in zip(sizes, by_size, strict=True)
-    ]
-    return Table(
-        f"{board.protocol.title}: sizes",
-        ["filter", *header],
-        rows,
-        ["Means, without intervals. " + "; ".join(runs) + "."],
-    )
+    seeds = [f"{_seeds(other, labels)} at {size}" for size, other in zip(sizes, by_size, strict=True)]
+    notes = [f"Means, without intervals. Seeds: {', '.join(seeds)}."]
+    return Table(f"{board.protocol.title}: sizes", ["filter", *header], rows, notes)
 
 
-def _seeds(board: Leaderboard, labels: Sequence[str]) -> set[int]:
-    numbers = [len(entry.runs) for entry in board.entries if entry.label in labels]
-    return {min(numbers), max(numbers)} if numbers else set()
+def _seeds(board: Leaderboard, labels: Sequence[str]) -> str:
+    """Return the numbers of seeds that these filters have."""
+    numbers = {len(entry.runs) for entry in board.entries if entry.label in labels}
+    return " or ".join(map(str, sorted(numbers)))
 
 
 def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
