@@ -132,7 +132,8 @@ def _missing(entries: Sequence[Entry], model: str, evaluation: str, columns: Con
 
 def role(entry: Entry) -> str:
     """Return what the row is besides its label: a reference, the baseline, the row of several filters, a draw."""
-    return entry.name.removeprefix(entry.label).lstrip(", ") + " baseline" * (entry.label == REFERENCE)
+    rest = entry.name.removeprefix(entry.label).lstrip(", ")
+    return f"{rest} baseline".strip() if entry.label == REFERENCE else rest
 
 
 def _columns(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[list[PageCell]]:

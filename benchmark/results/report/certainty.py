@@ -26,7 +26,7 @@ from downstream.metrics.intervals import IMAGE_SCORES, LABEL, class_weights, res
 
 KEYS = ["evaluation", "metric", "image"]
 NOISES = {
-    "": "In brackets: 95% interval over seeds and evaluation images. The variance over seeds is pooled over the"
+    "": "Intervals are of 95%, over seeds and evaluation images. The variance over seeds is pooled over the"
     f" filters with {MIN_SEEDS} seeds or more, and holds for the others too.",
     OVER_IMAGES: f"Training noise unknown: no filter has {MIN_SEEDS} seeds at this size. The intervals are over"
     " evaluation images only, and no filter is called better.",

@@ -22,7 +22,7 @@ def test_the_best_by_the_first_headline_comes_first() -> None:
         "descriptions among the kept", "scoring", "seeds",
     ]  # fmt: skip
     assert [row.label for row in table.rows] == ["oracle", "icc", "random"]
-    assert [row.role for row in table.rows] == ["(reference: best planted grade)", "", " baseline"]
+    assert [row.role for row in table.rows] == ["(reference: best planted grade)", "", "baseline"]
     assert [cell.text for cell in table.rows[1].cells] == [
         "50.0", "(+40.0)", "25.0", "(+20.0)", "75%", "55 s", "1",
     ]  # fmt: skip
