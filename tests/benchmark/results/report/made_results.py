@@ -49,7 +49,8 @@ def result(name: str, *, size: int = 200_000, seed: int = 0, **changes: Any) -> 
     """A run without downstream models."""
     manifest = Manifest(
         pool="demo", filter=name, config={"_target_": name, "seed": seed}, k=size // 100, seed=seed,
-        threshold=0.25, scored=79_000, tied=1, tied_kept=1, drops={"no_score": 1_000}, sha256=sha256(f"{name} {size}".encode()).hexdigest(),
+        threshold=0.25, scored=79_000, tied=1, tied_kept=1, drops={"no_score": 1_000},
+        sha256=sha256(f"{name} {size}".encode()).hexdigest(),
         distinct=size // 100, files=["a.npy"], selector="best", selector_config={},
     )  # fmt: skip
     made = Result(
