@@ -91,7 +91,7 @@ class Filter(Reader):
     """Scores image-caption pairs; higher is better."""
 
     light: ClassVar[bool] = False  # scoring takes less time than starting a worker process
-    upper_bound: ClassVar[bool] = False  # may read the pool's hidden columns
+    reads_hidden: ClassVar[bool] = False  # may read the pool's hidden columns
     _config_name: str = ""
 
     @property

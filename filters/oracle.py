@@ -1,4 +1,4 @@
-"""Oracle: the upper bound on the demo pool; it reads the planted grade and concreteness."""
+"""Oracle: the best planted grade, a reference on the demo pool; no upper bound of what a model learns."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ class Oracle(Filter):
     needs = frozenset({"grade", "concreteness"})
     batch_size = 65536
     light = True
-    upper_bound = True
+    reads_hidden = True
 
     def score(self, batch: Batch) -> Scores:
         """Return the grade, 0 to 3, plus the concreteness in [0, 1), which ranks pairs of equal grade."""

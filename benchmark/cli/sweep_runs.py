@@ -261,7 +261,8 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
             made = [r for path, r in scan_records(copy, Result)[0].items() if (folder, path.name) in names]
         places |= {result.run_id: Path(folder) / result.run_id for result in made}
         results += made
-    summaries = [summary_table(board, RunFolders(places)) for board in leaderboards(results)]
+    boards = leaderboards(results)
+    summaries = [summary_table(board, RunFolders(places), boards) for board in boards]
     return [Table(title, ["run", "state", "seconds", "result or error"], rows), *summaries]
 
 

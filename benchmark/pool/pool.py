@@ -50,7 +50,7 @@ class Pool:
         url: a folder or fsspec URL, or patterns of files (see `find_shards`).
         columns: our column names to the file's (``{"text": "TEXT", "url": "URL"}`` for LAION-400M).
         scale: the pool is a 1:scale model of the paper's; size and budget shrink by it.
-        hidden: metadata columns that only an upper bound (``oracle``) may read.
+        hidden: metadata columns that only ``oracle`` may read.
         nsfw: values of the column ``nsfw`` of samples that are kept; () for all, and no such column is needed.
 
     Raises:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from benchmark.core.batch import NO_SCORE
 from benchmark.core.records import Schema
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import Provenance
@@ -124,6 +125,11 @@ class Result(Provenance):
 
     def __repr__(self) -> str:
         return f"Result({self.run_id})"
+
+    @property
+    def pairs_read(self) -> int:
+        """The number of pairs that the filter was given: those it scored, and those it did not."""
+        return self.selection.scored + self.selection.drops.get(NO_SCORE, 0)
 
     def metrics(self, model: str, evaluation: str) -> list[Metric]:
         """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""

@@ -20,7 +20,7 @@ from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
 from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.report.run_tables import evaluation_tables
-from benchmark.results.report.summary import publish, summary_board, summary_table
+from benchmark.results.report.summary import publish, size_table, summary_board, summary_table
 from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
@@ -72,15 +72,16 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
         )
     if explained:
         _write(folders[0] / "explained.html", explanations_page(explained))
-    print_tables(tables if task.full else [summary_table(board, beside) for board in boards] + others)
+    print_tables(tables if task.full else [summary_table(board, beside, boards) for board in boards] + others)
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
     shipped = [run if chosen is None else only_metrics(run, chosen) for run in _shipped_runs(boards)]
-    all_folders = RunFolders({**{r.run_id: REFERENCE_RESULTS / r.run_id for r in shipped}, **beside.folders})
+    of_shipped = {run.run_id: REFERENCE_RESULTS / run.run_id for run in shipped}
+    all_folders = replace(beside, folders={**of_shipped, **beside.folders})
     page = leaderboard_page(results, all_folders, tables[len(of_boards) :], shipped)
     _write(folders[0] / "report.html", page)
     if task.publish:
-        _publish([Path(name) for name in task.publish], results, beside)
+        _publish([Path(name) for name in task.publish], boards, results, beside)
     _write(folders[0] / "report.csv", leaderboards_csv(boards))
     _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
     _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
@@ -89,9 +90,9 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
 def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
     """Return the checkout's reference runs of other filters, for protocols in which no two filters compete here."""
     few = {
-        board.protocol.fingerprint: {run.filter for entry in board.entries for run in entry.runs}
+        board.protocol.fingerprint: {run.filter for entry in board.entries for run in entry.all_runs}
         for board in boards
-        if sum(not entry.is_upper_bound for entry in board.entries) < 2
+        if sum(entry.competes for entry in board.entries) < 2
     }
     runs = read_records(REFERENCE_RESULTS, Result) if few else []
     return [run for run in runs if run.filter not in few.get(run.protocol.fingerprint, {run.filter})]
@@ -124,12 +125,16 @@ def _study_tables(source: ResultsFolders) -> list[Table]:
     return tables
 
 
-def _publish(files: Sequence[Path], results: Sequence[Result], folders: RunFolders) -> None:
-    """Put the summary and the paper's findings into Markdown files."""
-    board = summary_board(results)
-    tables = {"leaderboard": summary_table(board, folders)}
-    if findings := findings_tables(results, folders):
-        tables["findings"] = findings[0]
+def _publish(
+    files: Sequence[Path], boards: Sequence[Leaderboard], results: Sequence[Result], folders: RunFolders
+) -> None:
+    """Put the summary, the sizes and the paper's findings into Markdown files."""
+    board = summary_board(boards)
+    tables = {
+        "leaderboard": summary_table(board, folders, boards),
+        "sizes": size_table(board, boards, folders),
+    }
+    tables |= dict(zip(("findings",), findings_tables(results, folders), strict=False))
     for file in files:
         if not file.is_file():
             raise UserError(f"task.publish: {file} does not exist; give Markdown files with markers")

@@ -289,8 +289,8 @@ def check_columns(pool: Pool, scorer: Filter) -> None:
     """Raise `UserError` if the filter, or a part of it, reads fields that the pool lacks or hides; opens no tar."""
     for leaf in scorer.leaves():
         secret = sorted(leaf.sources & pool.hidden)
-        if secret and not leaf.upper_bound:
+        if secret and not leaf.reads_hidden:
             raise UserError(
-                f"pool {pool.name} hides the column {secret[0]!r} from filters; only an upper bound reads it"
+                f"pool {pool.name} hides the column {secret[0]!r} from filters; only filter=oracle reads it"
             )
         pool.shards(leaf.sources)

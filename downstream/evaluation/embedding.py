@@ -15,7 +15,7 @@ from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.image_scores import ImageScores, keep_ranks
 from downstream.evaluation.protocols import Embeds, Evaluated, FrozenTower, Sets
 from downstream.metrics.corpus_scores import Doubles
-from downstream.metrics.intervals import with_intervals
+from downstream.metrics.intervals import LABEL, class_weights, with_intervals
 from downstream.metrics.metric import Metric, failure, library
 from downstream.metrics.rank_metrics import (
     CUTOFFS,
@@ -115,14 +115,16 @@ def classify(
     labels = np.array([item.label for item in evaluation_set.test])
     ranks = _zero_shot_ranks(model, evaluation_set, labels)
     ids = [item.image_id for item in evaluation_set.test]
-    kept.add(evaluation_set.name, "label", ids, labels.tolist())
-    hits = {f"zero_shot_acc@{k}": ranks.within(k).astype(float) for k in (1, TOP_CLASSES)}
-    hits["zero_shot_mean_per_class"] = _weighted_hits("mean_per_class", ranks, labels)
-    hits["zero_shot"] = _weighted_hits(evaluation_set.score, ranks, labels)
+    kept.add(evaluation_set.name, LABEL, ids, labels.tolist())
+    of_image = {f"zero_shot_acc@{k}": (ranks.within(k), np.ones(len(labels))) for k in (1, TOP_CLASSES)}
+    of_image["zero_shot_mean_per_class"] = ranks.within(1), class_weights(labels)
+    of_image["zero_shot"] = ranks.within(1), _image_weights(evaluation_set.score, labels)
+    hits = {name: within * weights for name, (within, weights) in of_image.items()}
     keep_ranks(kept, evaluation_set.name, "zero_shot", ids, ranks, hits)
     details = classification_metrics("zero_shot", ranks, labels, len(evaluation_set.classes))
-    score = _score("zero_shot", evaluation_set, ranks, labels)
-    metrics = with_intervals([score, *details], hits, np.ones(len(labels)))
+    metrics = [_score("zero_shot", evaluation_set, ranks, labels), *details]
+    for name, (_, weights) in of_image.items():
+        metrics = with_intervals(metrics, {name: hits[name]}, weights, labels)
     return [*metrics, _linear_probe(tower, evaluation_set, kept)]
 
 
@@ -148,13 +150,9 @@ def _score(name: str, evaluation_set: ClassificationSet, ranks: Ranks, labels: I
     return rank_metric(name, value, ranks)
 
 
-def _weighted_hits(score: str, ranks: Ranks, labels: Indices) -> Doubles:
-    """Return n values whose mean is the score; for ``mean_per_class`` hits of rare classes weigh more."""
-    hits = ranks.within(1).astype(float)
-    if score != "mean_per_class":
-        return hits
-    sizes = np.bincount(labels)
-    return np.asarray(hits * len(labels) / (np.count_nonzero(sizes) * sizes[labels]), float)
+def _image_weights(score: str, labels: Indices) -> Doubles:
+    """Return the weights of n images in the score: for ``mean_per_class`` images of rare classes weigh more."""
+    return class_weights(labels) if score == "mean_per_class" else np.ones(len(labels))
 
 
 def _linear_probe(tower: FrozenTower | str, evaluation_set: ClassificationSet, kept: ImageScores) -> Metric:
@@ -165,8 +163,9 @@ def _linear_probe(tower: FrozenTower | str, evaluation_set: ClassificationSet, k
 
     labels = np.array([item.label for item in evaluation_set.test])
     ranks = probe_ranks(tower, evaluation_set)
-    hits = {"linear_probe": _weighted_hits(evaluation_set.score, ranks, labels)}
+    weights = _image_weights(evaluation_set.score, labels)
+    hits = {"linear_probe": ranks.within(1) * weights}
     ids = [item.image_id for item in evaluation_set.test]
     keep_ranks(kept, evaluation_set.name, "probe", ids, ranks, hits)
     score = _score("linear_probe", evaluation_set, ranks, labels)
-    return with_intervals([score], hits, np.ones(len(labels)))[0]
+    return with_intervals([score], hits, weights, labels)[0]

@@ -4,17 +4,15 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.results.report.columns import SHORT, heading, table_columns, unit_of
+from benchmark.results.report.certainty import Compared
+from benchmark.results.report.columns import SHORT, heading, table_columns
 from benchmark.results.report.leaderboard import Entry, Measure, evaluations, headlines
-from benchmark.results.report.significance import t_interval
 
 LEGEND = (
-    "A cell has the value, its interval on the scale of the column, and the rank. An interval is, for one seed, the"
-    " 95% bootstrap interval over evaluation images, which says nothing of other seeds; for three seeds or more, the"
-    " 95% t-interval of their mean.",
-    "Above random: the difference from random selection in the unit of the metric, in brackets if it is not"
-    " significant. Upper bounds read the planted grades and do not compete. Scoring is in processor seconds, or if no"
-    " result has them in seconds on the clock, summed over workers.",
+    "A cell has the value, its 95% interval on the scale of the column, and the rank.",
+    "Above random: the difference from random selection in the unit of the metric, in brackets unless one of both is"
+    " better. The oracle reads the planted grades: a reference, not an upper bound, in no rank. Scoring is in"
+    " processor seconds, or if no result has them in seconds on the clock, summed over workers.",
 )
 
 
@@ -29,20 +27,16 @@ class Value:
     note: str
 
 
-def value_of(entry: Entry, measure: Measure) -> Value | None:
-    """Return the metric of an entry over its seeds; None if no run has it."""
-    metrics = measure.metrics(entry.runs)
-    values = [metric.value for metric in metrics if metric.value is not None]
-    if not values:
+def value_of(entry: Entry, *by_size: Compared) -> Value | None:
+    """Return the metric of an entry, which is one of those compared, over its seeds; None if no run has it."""
+    compared = next((of_size for of_size in by_size if entry in of_size.entries), None)
+    if compared is None or (estimate := compared.estimate(entry)) is None:
         return None
-    unit = unit_of(measure.unit)
-    value = unit.factor * statistics.fmean(values)
-    text = unit.text(value)
-    interval = metrics[0].interval if len(values) == 1 else t_interval(values)
-    if interval is None:
-        return Value(value, None, None, text, "")
-    low, high = (unit.factor * bound for bound in interval)
-    return Value(value, low, high, text, f"{unit.text(low)} to {unit.text(high)}")
+    text = compared.measure.text(estimate.mean)
+    if estimate.interval is None:
+        return Value(estimate.mean, None, None, text, "")
+    note = " ".join([compared.interval(estimate), estimate.noise]).strip()
+    return Value(estimate.mean, *estimate.interval, text, note)
 
 
 def all_measures(entries: Sequence[Entry]) -> list[Measure]:
@@ -54,7 +48,7 @@ def all_measures(entries: Sequence[Entry]) -> list[Measure]:
         for columns in table_columns(m for r in runs for m in r.metrics(model, evaluation)).values()
         for name, m in columns.items()
     ]
-    return first + [m for m in others if m not in first and any(value_of(entry, m) for entry in entries)]
+    return first + [m for m in others if m not in first and any(m.values(entry) for entry in entries)]
 
 
 def chart_measures(entries: Sequence[Entry]) -> dict[str, Measure]:
@@ -69,5 +63,5 @@ def chart_measures(entries: Sequence[Entry]) -> dict[str, Measure]:
 
 def ranked(entries: Sequence[Entry], measure: Measure) -> list[Entry]:
     """Return the entries, best value first, entries without the metric last."""
-    values = {e.label: measure.signed(value.value) for e in entries if (value := value_of(e, measure))}
+    values = {e.label: measure.signed(statistics.fmean(v)) for e in entries if (v := measure.values(e))}
     return sorted(entries, key=lambda entry: -values.get(entry.label, float("-inf")))

@@ -1,7 +1,7 @@
 """``report.html``: leaderboards, charts, galleries and all tables, in one file that loads nothing."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from benchmark.results.page.estimates import LEGEND, chart_measures, ranked
 from benchmark.results.page.galleries import (
@@ -18,11 +18,12 @@ from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
-from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, pairs_read, scoring_costs
+from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, scoring_costs
 from benchmark.results.report.leaderboard import (
     REFERENCE,
     Entry,
     Leaderboard,
+    Measure,
     group,
     headlines,
     leaderboards,
@@ -41,7 +42,7 @@ QUESTIONS = {"CIDEr": "captions", "text_to_image_R@1": "retrieval", "zero_shot":
 class Answer:
     """The filters that may rank first by a metric, the best mean first, whose value is `value`.
 
-    `sure`: the only one is better than all others, over images and over seeds. `cheapest` of them scores fastest, in
+    `sure`: the only one is better than all others. `cheapest` of them scores fastest, in
     `cost`; `paper_cost` is extrapolated to the paper's pool. All three are empty if the cost of any is unknown.
     """
 
@@ -97,7 +98,9 @@ def leaderboard_views(
         all_sizes = group([run for entry in of_setting for run in entry.runs])  # one label at all sizes
         first = [entry for label in at_first for entry in of_setting if entry.label == label]
         styles = line_styles([*first, *all_sizes, *of_setting])
-        sizes = size_chart(f"sizes{settings.index(setting)}", all_sizes, chart_measures(all_sizes), styles)
+        by_size = [[e for e in all_sizes if e.size == size] for size in sorted({e.size for e in all_sizes})]
+        metrics = _compared(chart_measures(all_sizes), by_size, folders)
+        sizes = size_chart(f"sizes{settings.index(setting)}", all_sizes, metrics, styles)
         charts = [sizes] if sizes else []
         views.append(
             _view(f"board{number}", board, folders, styles, charts, shown[board.title], own[board.title])
@@ -105,15 +108,23 @@ def leaderboard_views(
     return views
 
 
+def _compared(
+    measures: Mapping[str, Measure], by_size: Sequence[Sequence[Entry]], folders: RunFolders
+) -> dict[str, list[Compared]]:
+    return {
+        name: [compare_entries(m, of_size, folders) for of_size in by_size] for name, m in measures.items()
+    }
+
+
 def _own(entries: Sequence[Entry], shipped: Collection[str]) -> list[str]:
-    return [entry.label for entry in entries if any(run.run_id not in shipped for run in entry.runs)]
+    return [entry.label for entry in entries if any(run.run_id not in shipped for run in entry.all_runs)]
 
 
 def _shown(entries: Sequence[Entry], own: Sequence[str]) -> list[str]:
-    """Return the labels of at most `SHOWN` filters: `own` if not all are, random, an upper bound, the best."""
+    """Return the labels of at most `SHOWN` filters: `own` if not all are, random, the oracle, the best."""
     aside = [entry.label for entry in entries if entry.label == REFERENCE]
-    aside += [entry.label for entry in entries if entry.is_upper_bound][:1]
-    competing = [entry for entry in entries if not entry.is_upper_bound]
+    aside += [entry.label for entry in entries if not entry.competes][:1]
+    competing = [entry for entry in entries if entry.competes]
     best_first = [ranked(competing, measure) for measure in headlines(entries)] or [competing]
     on_top = [entry.label for position in zip(*best_first, strict=True) for entry in position]
     first = [*(own if len(own) < len(entries) else []), *aside, *on_top, *(e.label for e in entries)]
@@ -133,9 +144,8 @@ def _view(
 
     Of several seeds the files of the first are read, of other results than the user's only if they are shown.
     """
-    entries = [replace(e, runs=sorted(e.runs, key=lambda run: run.seed)) for e in board.entries]
-    measures = headlines(entries)
-    entries = ranked(entries, measures[0]) if measures else entries
+    measures = headlines(board.entries)
+    entries = ranked(board.entries, measures[0]) if measures else board.entries
     compared = [compare_entries(measure, entries, folders) for measure in measures]
     files = [
         (entry, RunFiles(folders.folders.get(entry.runs[0].run_id)))
@@ -150,7 +160,9 @@ def _view(
     first, costs = entries[0].runs[0], scoring_costs(entries)
     captioned = captioned_sets(files)
     charts = [
-        cost_chart(f"{key}-cost", entries, chart_measures(entries), styles, shown),
+        cost_chart(
+            f"{key}-cost", entries, _compared(chart_measures(entries), [entries], folders), styles, shown
+        ),
         *(
             diversity_chart(f"{key}-diversity", entries, measure.model, measure.evaluation, styles)
             for measure in measures[:1]
@@ -169,7 +181,7 @@ def _view(
         machine=_machine([entry for entry in entries if entry.label in {a.cheapest for a in answers}]),
         shown=shown,
         shipped=shipped,
-        tables=page_tables(entries, compared),
+        tables=page_tables(entries, folders),
         charts=[*shared, *(chart for chart in charts if chart)],
         panels=panels,
         captioned=captioned,
@@ -180,14 +192,14 @@ def _view(
 def _answer(compared: Compared, costs: ScoringCosts) -> Answer | None:
     """Return the filters that may rank first; None where nothing can be compared."""
     competing, comparison, measure = compared.competing, compared.comparison, compared.measure
-    if len(competing) < 2 or all(comparison.estimates[index].over_images is None for index in competing):
+    if len(competing) < 2 or not comparison.pairs:
         return None
     best_first = [index for index in compared.ranking if index in competing]
     first = [index for index in best_first if comparison.ranks(index, competing)[0] == 1]
     entries = {compared.entries[index].label: compared.entries[index] for index in first}
     known = {label: seconds for label in entries if (seconds := costs.seconds[label]) is not None}
     cheapest = min(known, key=known.__getitem__) if len(known) == len(entries) else ""
-    pairs = pairs_read(entries[cheapest].runs[0]) if cheapest else 0
+    pairs = entries[cheapest].runs[0].pairs_read if cheapest else 0
     on = "on one core" if costs.unit == "processor s" else "of one worker"
     return Answer(
         question=QUESTIONS.get(measure.metric, measure.label),

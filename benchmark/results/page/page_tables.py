@@ -4,10 +4,10 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmark.results.page.estimates import Value, all_measures, value_of
-from benchmark.results.report.certainty import Compared
+from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.columns import table_columns
-from benchmark.results.report.entry_facts import clean_percentage, cost_notes, pairs_read, scoring_costs
-from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations
+from benchmark.results.report.entry_facts import cost_notes, description_percentage, row_notes, scoring_costs
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations, headlines
 from benchmark.results.report.table import MISSING
 from benchmark.results.result import Result
 
@@ -28,11 +28,15 @@ class PageCell:
 
 @dataclass(frozen=True)
 class Row:
-    """A filter; `role` says that it does not compete, or that it is random selection."""
+    """A filter; `role` says that it does not compete, is random selection, or which filters share the row.
+
+    `aside` sets it apart from the filters that compete.
+    """
 
     label: str
     family: str
     role: str
+    aside: bool
     cells: list[PageCell]
 
 
@@ -46,22 +50,20 @@ class PageTable:
     notes: list[str] = field(default_factory=list)
 
 
-def page_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[PageTable]:
-    """Return the headline metrics, the metrics of each model on each evaluation set, and the costs.
-
-    `compared` has the entries compared by each headline metric.
-    """
+def page_tables(entries: Sequence[Entry], folders: RunFolders) -> list[PageTable]:
+    """Return the headline metrics, the metrics of each model on each evaluation set, and the costs."""
     measures = all_measures(entries)
-    tables = [_headline_table(entries, compared)]
+    tables = [_headline_table(entries, [compare_entries(m, entries, folders) for m in headlines(entries)])]
     for model, evaluation in evaluations(entries):
         metrics = [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
         for ending, columns in table_columns(metrics).items():
             of_set = [m for m in measures if (m.model, m.evaluation) == (model, evaluation)]
             if chosen := [measure for measure in of_set if measure.metric in columns]:
                 name = f"{model.replace('_', ' ')} on {evaluation}{ending}"
-                notes = _missing(entries, model, evaluation, columns)
+                compared = [compare_entries(measure, entries, folders) for measure in chosen]
+                notes = [*certainty_notes(compared), *_missing(entries, model, evaluation, columns)]
                 tables.append(
-                    _table(name, [m.label for m in chosen], entries, _columns(entries, chosen), notes)
+                    _table(name, [m.label for m in chosen], entries, _columns(entries, compared), notes)
                 )
     costs = scoring_costs(entries)
     cells = zip(*(_cost_cells(entry, costs.seconds[entry.label]) for entry in entries), strict=True)
@@ -72,31 +74,32 @@ def page_tables(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[
 
 def _headline_table(entries: Sequence[Entry], compared: Sequence[Compared]) -> PageTable:
     costs, columns = scoring_costs(entries), list[tuple[str, list[PageCell]]]()
-    for of_metric, cells in zip(compared, _columns(entries, [c.measure for c in compared]), strict=True):
+    for of_metric, cells in zip(compared, _columns(entries, compared), strict=True):
         name = f"{of_metric.measure.label}, {of_metric.measure.evaluation}"
         ranked = [_with_rank(cell, entry, of_metric) for entry, cell in zip(entries, cells, strict=True)]
         columns.append((name, ranked))
         if REFERENCE in [entry.label for entry in of_metric.entries] and len(of_metric.entries) > 1:
             columns.append(("above random", [_above_random(entry, of_metric) for entry in entries]))
-    clean = [clean_percentage(entry) for entry in entries]
-    if any(percentage is not None for percentage in clean):
-        columns.append(("clean pairs kept", [_number(percentage, "{:.0f}%") for percentage in clean]))
+    described = [description_percentage(entry) for entry in entries]
+    if any(percentage is not None for percentage in described):
+        columns.append(("descriptions among the kept", [_number(share, "{:.0f}%") for share in described]))
     columns.append((costs.heading, [_seconds(costs.seconds[entry.label]) for entry in entries]))
     columns.append(("seeds", [_number(len(entry.runs), "{}") for entry in entries]))
     header, cells_by_column = zip(*columns, strict=True)
-    return _table("headline metrics", [*header], entries, cells_by_column, costs.notes)
+    notes = [*certainty_notes(compared), *row_notes(entries), *costs.notes]
+    return _table("headline metrics", [*header], entries, cells_by_column, notes)
 
 
 def _above_random(entry: Entry, compared: Compared) -> PageCell:
     """Return the difference from random selection, in brackets if it is not significant."""
-    if entry not in compared.entries or entry.label == REFERENCE:
+    random, measure, comparison = compared.index(REFERENCE), compared.measure, compared.comparison
+    if entry not in compared.entries or entry.label == REFERENCE or random is None:
         return PageCell(MISSING)
-    index, labels = compared.entries.index(entry), [other.label for other in compared.entries]
-    random, measure, comparison = labels.index(REFERENCE), compared.measure, compared.comparison
+    index = compared.entries.index(entry)
     difference = comparison.estimates[index].mean - comparison.estimates[random].mean
     amount = measure.text(abs(difference))
     text = amount if amount == measure.text(0.0) else ("-" if difference < 0 else "+") + amount
-    certain = comparison.above(index, random) or comparison.above(random, index)
+    certain = comparison.better(index, random) or comparison.better(random, index)
     return PageCell(text if certain else f"({text})", measure.signed(difference))
 
 
@@ -108,7 +111,13 @@ def _table(
     notes: list[str],
 ) -> PageTable:
     rows = [
-        Row(entry.label, entry.runs[0].family, role(entry), [column[index] for column in columns])
+        Row(
+            entry.label,
+            entry.runs[0].family,
+            role(entry),
+            not entry.competes or entry.label == REFERENCE,
+            [column[index] for column in columns],
+        )
         for index, entry in enumerate(entries)
     ]
     return PageTable(name, ["filter", *header], rows, notes)
@@ -122,17 +131,16 @@ def _missing(entries: Sequence[Entry], model: str, evaluation: str, columns: Con
 
 
 def role(entry: Entry) -> str:
-    """Return the role that sets an entry apart from the filters that compete; empty for these."""
-    if entry.is_upper_bound:
-        return "no competitor"
-    return "baseline" if entry.label == REFERENCE else ""
+    """Return what the row is besides its label: a reference, the baseline, the row of several filters, a draw."""
+    rest = entry.name.removeprefix(entry.label).lstrip(", ")
+    return f"{rest} baseline".strip() if entry.label == REFERENCE else rest
 
 
-def _columns(entries: Sequence[Entry], measures: Sequence[Measure]) -> list[list[PageCell]]:
-    """Return the cells of each measure, shape (measures, entries), with their intervals on one scale per measure."""
+def _columns(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[list[PageCell]]:
+    """Return the cells of each metric, shape (metrics, entries), with their intervals on one scale per metric."""
     columns = []
-    for measure in measures:
-        values = [value_of(entry, measure) for entry in entries]
+    for of_metric in compared:
+        measure, values = of_metric.measure, [value_of(entry, of_metric) for entry in entries]
         ends = [end for v in values if v for end in (v.value, v.low, v.high) if end is not None]
         columns.append(
             [_metric_cell(measure, v, min(ends), max(ends)) if v else PageCell(MISSING) for v in values]
@@ -161,7 +169,7 @@ def _cost_cells(entry: Entry, seconds: float | None) -> list[PageCell]:
         _number(run.selection.distinct, "{:,}"),
         _number(run.selection.threshold, "{:.4g}"),
         _seconds(seconds),
-        _number(pairs_read(run) / seconds if seconds else None, "{:,.0f}"),
+        _number(run.pairs_read / seconds if seconds else None, "{:,.0f}"),
         _seconds(sum(trained.training.seconds for trained in run.downstream.values())),
         _memory(run),
     ]

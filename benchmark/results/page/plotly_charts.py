@@ -89,7 +89,7 @@ def line_styles(entries: Iterable[Entry]) -> Styles:
     """Return the line and marker of each label: a colour and dash that only it has; grey if it does not compete."""
     competing, aside = dict[str, None](), dict[str, str]()
     for entry in entries:
-        if entry.label == REFERENCE or entry.is_upper_bound:
+        if entry.label == REFERENCE or not entry.competes:
             aside[entry.label] = "circle-open" if entry.label == REFERENCE else "diamond-open"
         else:
             competing[entry.label] = None

@@ -16,15 +16,16 @@ from benchmark.results.page.plotly_charts import (
     words,
 )
 from benchmark.results.protocol import size_text
+from benchmark.results.report.certainty import Compared
 from benchmark.results.report.entry_facts import scoring_costs
-from benchmark.results.report.leaderboard import Entry, Measure
+from benchmark.results.report.leaderboard import Entry
 
 NGRAMS = {"Unique-1": "words", "Unique-2": "pairs of words", "Unique-4": "4-grams"}
 PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
 
 
 def size_chart(
-    key: str, entries: Sequence[Entry], measures: Mapping[str, Measure], styles: Styles
+    key: str, entries: Sequence[Entry], metrics: Mapping[str, Sequence[Compared]], styles: Styles
 ) -> Chart | None:
     """Return each metric over the number of pairs kept, of filters at several sizes; None without any."""
     by_label: dict[str, list[Entry]] = {}
@@ -36,23 +37,26 @@ def size_chart(
         return None
     ticks = {"tickvals": list(range(len(sizes))), "ticktext": [size_text(size) for size in sizes]}
     variants = []
-    for name, measure in measures.items():
+    for name, by_size in metrics.items():
         data = []
         for label, of_label in by_label.items():
-            if points := [(e.size, value) for e in of_label if (value := value_of(e, measure))]:
+            if points := [(e.size, value) for e in of_label if (value := value_of(e, *by_size))]:
                 texts = [f"{label}, {size_text(size)}: {_shown(value)}" for size, value in points]
                 x = [sizes.index(size) for size, _ in points]
                 estimates = _estimates(label, x, [value for _, value in points], texts)
                 data.append(estimates | styles[label] | _named(label))
-        variants.append(_variant(name, data, 420, axis("size", **ticks), measure.label))
-    note = "Filters at several sizes, as written for the paper's pool. Bars are the intervals of the table."
+        variants.append(_variant(name, data, 420, axis("size", **ticks), by_size[0].measure.label))
+    note = (
+        "Filters at several sizes, as written for the paper's pool. Bars are 95% intervals; at a size at which no"
+        " filter has three seeds, over evaluation images only."
+    )
     return Chart(key, "Quality against size", note, variants)
 
 
 def cost_chart(
     key: str,
     entries: Sequence[Entry],
-    measures: Mapping[str, Measure],
+    metrics: Mapping[str, Sequence[Compared]],
     styles: Styles,
     shown: Collection[str],
 ) -> Chart | None:
@@ -62,13 +66,14 @@ def cost_chart(
     """
     variants = []
     costs = scoring_costs(entries)
-    for name, measure in measures.items():
+    for name, compared in metrics.items():
+        measure = compared[0].measure
         points = [
             (entry, seconds, value)
             for entry in entries
-            if (seconds := costs.seconds[entry.label]) and (value := value_of(entry, measure))
+            if (seconds := costs.seconds[entry.label]) and (value := value_of(entry, *compared))
         ]
-        competing = [(s, measure.signed(v.value)) for e, s, v in points if not e.is_upper_bound]
+        competing = [(s, measure.signed(v.value)) for e, s, v in points if e.competes]
         if len(competing) < 2:
             continue
         front = [(seconds, measure.signed(best)) for seconds, best in _pareto_front(competing)]

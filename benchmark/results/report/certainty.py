@@ -1,34 +1,44 @@
 """The filters of a leaderboard compared by a headline metric: how sure each comparison is."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.results.protocol import size_text
 from benchmark.results.report.columns import unit_of
 from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
-from benchmark.results.report.significance import Comparison, Interval, compare
+from benchmark.results.report.significance import (
+    MIN_SEEDS,
+    OVER_IMAGES,
+    OVER_SEEDS,
+    Comparison,
+    Estimate,
+    compare,
+)
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 from benchmark.results.results_folders import damage_as_one_line, read_or_leave_out
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
-from downstream.metrics.intervals import IMAGE_SCORES, resampled_sums
+from downstream.metrics.intervals import IMAGE_SCORES, LABEL, class_weights, resampled_sums
 
 KEYS = ["evaluation", "metric", "image"]
-RANKS = (
-    "Rank: the range that significant differences leave among the filters that compete: paired tests over the same"
-    " images with Holm's correction, and Welch's interval over seeds where both have three runs. Equal ranges are"
-    " ties; a rank with * says nothing of other seeds."
+NOISES = {
+    "": "Intervals are of 95%, over seeds and evaluation images. The variance over seeds is pooled over the"
+    f" filters with {MIN_SEEDS} seeds or more, and holds for the others too.",
+    OVER_IMAGES: f"Training noise unknown: no filter has {MIN_SEEDS} seeds at this size. The intervals are over"
+    " evaluation images only, and no filter is called better.",
+    OVER_SEEDS: "Noise of evaluation images unknown: the metric, or the results, have no scores of single images. The"
+    " intervals are over seeds only, and no filter is called better.",
+}
+UNKNOWN = (
+    f"Training noise unknown: no filter has {MIN_SEEDS} seeds at this size; nor are there scores of single images."
+    " No intervals, and no filter is called better."
 )
-NOTES = (
-    "Over images: 95% bootstrap interval, had other evaluation images been drawn. Over seeds: 95% t-interval of the"
-    " mean of three or more runs.",
-    RANKS,
-    "Better or worse than random: over images and over seeds.",
-)
+RANKS = "Rank: the range that the filters called better leave, among the filters that compete. Equal ranges are ties."
 
 
 @dataclass(frozen=True)
@@ -103,9 +113,20 @@ def resampled_values(metric: str, evaluation: str, runs: Sequence[ImageScores]) 
     kept = [of_run for of_run in usable if of_run]
     if not kept:
         return [None] * len(runs)
-    columns = [column for of_run in kept for column in (of_run[0].queries, *(of.sums for of in of_run))]
-    resampled = iter(np.split(resampled_sums(np.stack(columns, axis=1)), len(kept), axis=1))
+    labels = next((run[evaluation, LABEL] for run in runs if (evaluation, LABEL) in run), None)
+    classes = labels.sums.astype(int) if labels and np.array_equal(labels.images, kept[0][0].images) else None
+    columns = [
+        column for of_run in kept for column in (_divisor(of_run[0], classes), *(of.sums for of in of_run))
+    ]
+    resampled = iter(np.split(resampled_sums(np.stack(columns, axis=1), classes), len(kept), axis=1))
     return [_value(metric, names, next(resampled)) if of_run else None for of_run in usable]
+
+
+def _divisor(of_metric: ImageSums, classes: npt.NDArray[np.int_] | None) -> Doubles:
+    """Return the divisor of each image: its queries, or its weight if hits are weighted by class."""
+    if classes is None or np.isin(of_metric.sums, (0, 1)).all():
+        return of_metric.queries
+    return class_weights(classes)
 
 
 def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
@@ -121,6 +142,7 @@ class RunFolders:
     """The folders of runs by their ids, with their scores of single images."""
 
     folders: Mapping[str, Path]
+    comparisons: dict[Hashable, Comparison] = field(default_factory=dict, repr=False)  # made already
     _read: dict[tuple[str, str], ImageScores] = field(default_factory=dict, repr=False)
 
     def image_scores(self, run: Result, model: str) -> ImageScores:
@@ -148,58 +170,98 @@ class Compared:
 
     @property
     def competing(self) -> list[int]:
-        """The indices of entries that compete: all but upper bounds."""
-        return [index for index, entry in enumerate(self.entries) if not entry.is_upper_bound]
+        """The indices of entries that compete."""
+        return [index for index, entry in enumerate(self.entries) if entry.competes]
+
+    @property
+    def heading(self) -> str:
+        """The name of a column of `text`, with the only noise that its intervals have if they lack the other one."""
+        return self.measure.label + (f" ({self.noise})" if self.noise else "")
+
+    @property
+    def noise(self) -> str | None:
+        """Which noise alone the intervals have, see `Estimate`; empty if both, None without any interval."""
+        return next((e.noise for e in self.comparison.estimates if e.interval), None)
+
+    def index(self, name: str, size: int | None = None) -> int | None:
+        """Return the index of the entry of the filter with this label, None without one."""
+        having = (
+            index
+            for index, entry in enumerate(self.entries)
+            if name in {entry.label, *entry.same} and size in {None, entry.size}
+        )
+        return next(having, None)
 
     def rank(self, index: int) -> str:
-        """Return the range of ranks of an entry among several as text, with * if it says nothing of other seeds."""
-        if self.entries[index].is_upper_bound or len(self.competing) < 2:
+        """Return the range of ranks of an entry among several as text."""
+        if not self.entries[index].competes or len(self.competing) < 2 or not self.comparison.pairs:
             return MISSING
         low, high = self.comparison.ranks(index, self.competing)
-        few = "*" * (self.comparison.estimates[index].over_seeds is None)
-        return (str(low) if low == high else f"{low} to {high}") + few
+        return str(low) if low == high else f"{low} to {high}"
 
     def best(self) -> Entry | None:
-        """Return the entry that is better than all that compete, over images and seeds; None if none is sure."""
+        """Return the entry that is better than all that compete; None without such an entry."""
         for one in self.competing:
             if all(self.comparison.better(one, other) for other in self.competing if other != one):
                 return self.entries[one] if len(self.competing) > 1 else None
         return None
 
-    def estimate(self, index: int) -> str:
-        """Return the mean with its interval over seeds, or, with a *, over images if there are too few seeds."""
-        estimate = self.comparison.estimates[index]
-        spread = f" ({self.interval(estimate.interval)})" if estimate.interval else ""
-        return f"{self.measure.text(estimate.mean)}{spread}{'*' * (estimate.over_seeds is None)}"
+    def estimate(self, entry: Entry) -> Estimate | None:
+        """Return the estimate of an entry, None without the metric."""
+        return self.comparison.estimates[self.entries.index(entry)] if entry in self.entries else None
 
-    def cell(self, entry: Entry, *, brackets: bool = False) -> Cell:
-        """Return an entry's mean with half of its interval over seeds, or as `estimate`; bold for `best`."""
-        if entry not in self.entries:
-            return Cell(MISSING)
-        index = self.entries.index(entry)
-        of_entry = self.comparison.estimates[index]
-        text = self.estimate(index) if brackets else self.measure.text(of_entry.mean)
-        if of_entry.over_seeds and not brackets:
-            text += f" ± {self.measure.text((of_entry.over_seeds[1] - of_entry.over_seeds[0]) / 2)}"
-        return Cell(text, entry is self.best())
+    def text(self, entry: Entry) -> str:
+        """Return the mean with its interval."""
+        estimate = self.estimate(entry)
+        if estimate is None:
+            return MISSING
+        spread = f" ({self.interval(estimate)})" if estimate.interval else ""
+        return self.measure.text(estimate.mean) + spread
 
-    def interval(self, interval: Interval | None) -> str:
+    def cell(self, entry: Entry) -> Cell:
+        """Return an entry's `text`; bold for `best`."""
+        return Cell(self.text(entry), entry is self.best())
+
+    def interval(self, estimate: Estimate) -> str:
         """Return an interval as text."""
-        return MISSING if interval is None else " to ".join(map(self.measure.text, interval))
+        return (
+            MISSING if estimate.interval is None else " to ".join(map(self.measure.text, estimate.interval))
+        )
 
 
 def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
-    having = [entry for entry in entries if measure.values(entry)]
+    having = sorted((e for e in entries if measure.values(e)), key=lambda e: (e.size, e.label))
     runs = [[run for run in entry.runs if measure.metrics([run])] for entry in having]
-    scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
-    resampled = iter(resampled_values(measure.metric, measure.evaluation, scores))
-    factor = unit_of(measure.unit).factor
-    means = [_mean([next(resampled) for _ in of_entry], factor) for of_entry in runs]
-    found = compare([measure.values(entry) for entry in having], means)
-    if not measure.higher_is_better:
-        found = replace(found, over_images=-found.over_images, over_seeds=-found.over_seeds)
-    return Compared(measure, having, found)
+    key = measure, tuple(tuple(run.run_id for run in of_entry) for of_entry in runs)
+    if key not in folders.comparisons:
+        scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
+        resampled = iter(resampled_values(measure.metric, measure.evaluation, scores))
+        factor = unit_of(measure.unit).factor
+        folders.comparisons[key] = compare(
+            [measure.values(entry) for entry in having],
+            [_mean([next(resampled) for _ in of_entry], factor) for of_entry in runs],
+            protocols=[entry.size for entry in having],
+            higher_is_better=measure.higher_is_better,
+            limits=measure.limits,
+        )
+    return Compared(measure, having, folders.comparisons[key])
+
+
+def certainty_notes(compared: Sequence[Compared]) -> list[str]:
+    """Return what the intervals are, and which comparisons the p values are corrected for."""
+    with_values = [of_metric for of_metric in compared if of_metric.entries]
+    families: dict[str, list[str]] = {}
+    for of in with_values:
+        sizes = " and ".join(size_text(size) for size in sorted({entry.size for entry in of.entries}))
+        family = f"all {of.comparison.pairs} pairs of {len(of.entries)} filters at {sizes}"
+        if of.comparison.pairs:
+            families.setdefault(family, []).append(f"{of.measure.label} on {of.measure.evaluation}")
+    better = "Better: p at most .05, both kinds of noise counted, with Holm's correction for"
+    notes = [UNKNOWN if n is None else NOISES[n] for n in dict.fromkeys(of.noise for of in with_values)]
+    return notes + [
+        f"{better} {family}, by {', by '.join(dict.fromkeys(names))}." for family, names in families.items()
+    ]
 
 
 def _mean(resampled: Sequence[Doubles | None], factor: float) -> Doubles | None:
@@ -209,16 +271,13 @@ def _mean(resampled: Sequence[Doubles | None], factor: float) -> Doubles | None:
 
 
 def certainty_table(title: str, compared: Compared) -> Table:
-    """Return a row per entry, the best mean first: mean, both intervals, range of ranks, verdict against random."""
-    comparison = compared.comparison
-    labels = [entry.label for entry in compared.entries]
-    reference = labels.index(REFERENCE) if REFERENCE in labels else None
-    rows = []
+    """Return a row per entry, the best mean first: mean, interval, runs, range of ranks, verdict against random."""
+    random, rows = compared.index(REFERENCE), []
     for index in compared.ranking:
-        estimate = comparison.estimates[index]
-        against = MISSING if reference in (None, index) else comparison.verdict(index, reference or 0)
-        images, seeds = map(compared.interval, (estimate.over_images, estimate.over_seeds))
-        mean, rank = compared.measure.text(estimate.mean), compared.rank(index)
-        rows.append(plain(labels[index], mean, images, str(estimate.runs), seeds, rank, against))
-    header = ["filter", compared.measure.label, "over images", "runs", "over seeds", "rank", "against random"]
-    return Table(title, header, rows, list(NOTES))
+        entry, estimate = compared.entries[index], compared.comparison.estimates[index]
+        against = MISSING if random in (None, index) else compared.comparison.verdict(index, random or 0)
+        rows.append(
+            plain(entry.name, compared.text(entry), str(estimate.runs), compared.rank(index), against)
+        )
+    header = ["filter", compared.heading, "runs", "rank", "against random"]
+    return Table(title, header, rows, [*certainty_notes([compared]), RANKS])

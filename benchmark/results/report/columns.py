@@ -1,5 +1,6 @@
 """The columns of tables: the metrics that results hold, how their numbers are shown, and a choice of them."""
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -40,12 +41,14 @@ Evaluations = dict[str, list[Metric]]  # metrics by evaluation set
 class Unit:
     """How tables show a metric: times `factor`, with `decimals`; `heading` follows the name of its column.
 
-    Without `decimals`, numbers have one, and two digits below 1.
+    Without `decimals`, numbers have one, and two digits below 1. `limits` are the lowest and the highest number that
+    can be, times `factor`.
     """
 
     factor: float
     decimals: int | None
     heading: str
+    limits: tuple[float, float] = (0.0, math.inf)
 
     def text(self, number: float) -> str:
         """Return a number, already times `factor`, as text."""
@@ -55,9 +58,9 @@ class Unit:
 
 
 UNITS = {
-    "": Unit(1.0, None, ""),
-    "fraction": Unit(100.0, 1, " (%)"),
-    "score": Unit(1.0, 3, ""),
+    "": Unit(1.0, None, "", (-math.inf, math.inf)),
+    "fraction": Unit(100.0, 1, " (%)", (0.0, 100.0)),
+    "score": Unit(1.0, 3, "", (-math.inf, math.inf)),
     "n-grams": Unit(1.0, 1, " (n-grams)"),
 }
 

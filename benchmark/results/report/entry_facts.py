@@ -1,4 +1,4 @@
-"""Facts of a row that several tables show: the cost of scoring, clean pairs, lost pairs, contamination."""
+"""Facts of a row that several tables show: the cost of scoring, descriptions, lost pairs, contamination."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,11 +79,20 @@ def pairs_read(run: Result) -> int:
     return run.selection.scored + sum(n for why, n in drops.items() if why.startswith((NO_SCORE, *OUTSIDE)))
 
 
-def clean_percentage(entry: Entry) -> float | None:
-    """Return the percentage of clean pairs among the kept pairs; None for pools whose noise is unknown."""
+def description_percentage(entry: Entry) -> float | None:
+    """Return the percentage of descriptions among the kept pairs; None for pools whose noise is unknown."""
     kept = entry.runs[0].kept
     total = sum(kept.values())
     return 100 * kept.get("concrete", 0) / total if total else None
+
+
+def row_notes(entries: Sequence[Entry]) -> list[str]:
+    """Return what rows of several filters, and rows that are draws, are; nothing without such rows."""
+    same = [", ".join([entry.label, *entry.same]) for entry in entries if entry.same]
+    notes = [f"One selection, so one row, with the cost of the first: {'; '.join(same)}."] if same else []
+    if any(entry.drawn for entry in entries):
+        notes.append("Draw of: so much of the pool has one score, from which a random k was kept.")
+    return notes
 
 
 def cost_notes(entries: Sequence[Entry], costs: ScoringCosts) -> list[str]:

@@ -9,9 +9,10 @@ from itertools import combinations
 import numpy as np
 
 from benchmark.results.protocol import size_text
-from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.leaderboard import Entry, Measure, by_setting, group, headlines
 from benchmark.results.report.published_figures import ICC, paper_figure
+from benchmark.results.report.significance import MIN_SEEDS, p_text
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 
@@ -20,13 +21,13 @@ RECALL = Measure("dual_encoder", "coco", "text_to_image_R@1", "R@1")
 MIDDLE = 200_000
 CLAIM_NOTES = (
     "Both figures are in the order of the comparison, the paper's higher one first. The paper's are of single runs.",
-    "Agrees: yes or no where the difference here is significant over images and over seeds; (over images) where a"
-    " filter has fewer than three seeds, so that nothing is known of others.",
+    "Agrees: yes or no where one is better than the other here, else not shown. Training noise unknown: at a size of"
+    " the claim no filter has three seeds.",
 )
 FEWEST = 4  # filters that two rankings must share
 RANKING_NOTE = (
     "Kendall's tau-b of two rankings of the same filters by their means: 1 for the same order, -1 for the reverse,"
-    f" {MISSING} where all means of one ranking are equal. Upper bounds are left out."
+    f" {MISSING} where all means of one ranking are equal. The oracle is left out."
 )
 Means = dict[str, float]  # of each filter
 
@@ -75,11 +76,19 @@ def findings_tables(results: Iterable[Result], folders: RunFolders) -> list[Tabl
     """Return for each setting the findings whose two selections were both run in it, sizes aside."""
     tables = []
     for pool, runs in _named_settings(results):
-        entries = group(runs)
-        compared = {measure: compare_entries(measure, entries, folders) for measure in (CIDER, RECALL)}
-        rows = [row for finding in FINDINGS for row in _claim_rows(finding, compared[finding.measure])]
+        entries, rows, used = group(runs), [], list[Compared]()
+        for finding in FINDINGS:
+            # A claim at one size is corrected for the pairs of its leaderboard, as the leaderboard is.
+            of_sizes = [entry for entry in entries if entry.size in finding.sizes]
+            compared = compare_entries(finding.measure, of_sizes, folders)
+            if row := _claim_row(finding, compared):
+                rows.append(row)
+                used.append(compared)
         header = ["the paper's finding", "metric", "its figures", "this pool's", "agrees", "source"]
-        tables.append(Table(f"Findings of the ICC paper, pool {pool}", header, rows, list(CLAIM_NOTES)))
+        notes = [*CLAIM_NOTES, *certainty_notes(used)]
+        tables.append(
+            Table(f"Findings of the ICC paper, pool {pool}", header, rows, list(dict.fromkeys(notes)))
+        )
     return [table for table in tables if table.rows]
 
 
@@ -90,47 +99,53 @@ def _named_settings(results: Iterable[Result]) -> list[tuple[str, list[Result]]]
     return [(runs[0].pool + f" [{runs[0].protocol.setting}]" * several, runs) for runs in settings]
 
 
-def _claim_rows(finding: Finding, compared: Compared) -> list[list[Cell]]:
-    """Return the finding's row; none unless each side is one entry that has the metric."""
-    sides = [
-        [index for index, e in enumerate(compared.entries) if (e.label, e.size) == side]
-        for side in finding.sides
-    ]
-    if any(len(entries) != 1 for entries in sides):
+def _claim_row(finding: Finding, compared: Compared) -> list[Cell]:
+    """Return the finding's row; nothing unless both sides have the metric."""
+    better, worse = (compared.index(name, size) for name, size in finding.sides)
+    if better is None or worse is None:
         return []
-    (better,), (worse,) = sides
     comparison = compared.comparison
-    sure = "" if comparison.seeds_known[better, worse] else " (over images)"
-    agrees = "not significant"
-    if comparison.above(better, worse):
-        agrees = "yes" + sure
-    elif comparison.above(worse, better):
-        agrees = "no" + sure
+    agrees = "training noise unknown"
+    if not math.isnan(p := comparison.p_values[better, worse]):
+        found = (
+            "yes"
+            if comparison.better(better, worse)
+            else "no"
+            if comparison.better(worse, better)
+            else "not shown"
+        )
+        agrees = f"{found} ({p_text(p)})"
     named = [name if size == MIDDLE else f"{name} {size_text(size)}" for name, size in finding.sides]
     paper = ", ".join(f"{n} {figure:.1f}" for n, figure in zip(named, finding.paper_figures(), strict=True))
-    ours = ", ".join(compared.estimate(index) for index in (better, worse))
+    sides = [(compared.entries[index], comparison.estimates[index].noise) for index in (better, worse)]
+    ours = ", ".join(f"{compared.text(entry)} {noise}".strip() for entry, noise in sides)
     metric = f"{finding.measure.label}, COCO"
-    return [plain(finding.claim, metric, paper, ours, agrees, f"Table {finding.source}")]
+    return plain(finding.claim, metric, paper, ours, agrees, f"Table {finding.source}")
 
 
 def rank_agreement_tables(results: Iterable[Result]) -> list[Table]:
     """Return a table per setting, with a row for every two rankings that share at least four filters."""
     tables = []
     for pool, runs in _named_settings(results):
-        entries = [entry for entry in group(runs) if not entry.is_upper_bound]
-        rows = [row for measure in headlines(entries) for row in _agreements(measure, entries)]
+        entries = [entry for entry in group(runs) if entry.competes]
+        measures = headlines(entries)
+        rows = [
+            row for measure in measures for row in _agreements(measure.label, _rankings(measure, entries))
+        ]
+        for one, other in combinations(measures, 2):
+            rows += _agreements(f"{one.label} and {other.label}", _models(one, other, entries))
         header = ["rankings", "metric", "filters", "tau"]
         tables.append(Table(f"Agreement of rankings, pool {pool}", header, rows, [RANKING_NOTE]))
     return [table for table in tables if table.rows]
 
 
-def _agreements(measure: Measure, entries: Sequence[Entry]) -> Iterator[list[Cell]]:
-    for names, one, other in _rankings(measure, entries):
+def _agreements(metric: str, rankings: Iterable[tuple[str, Means, Means]]) -> Iterator[list[Cell]]:
+    for names, one, other in rankings:
         shared = sorted(one.keys() & other.keys())
         if len(shared) >= FEWEST:
             tau = kendall_tau([one[label] for label in shared], [other[label] for label in shared])
             text = MISSING if math.isnan(tau) else f"{tau:.2f}"
-            yield plain(names, measure.label, str(len(shared)), text)
+            yield plain(names, metric, str(len(shared)), text)
 
 
 def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float:
@@ -162,6 +177,17 @@ def _rankings(measure: Measure, entries: Sequence[Entry]) -> Iterator[tuple[str,
         for other_set in sets:
             means = _means(replace(measure, evaluation=other_set), of_size)
             yield f"{size_text(size)}: {name} and {other_set}", _means(measure, of_size), means
+
+
+def _models(one: Measure, other: Measure, entries: Sequence[Entry]) -> Iterator[tuple[str, Means, Means]]:
+    """Yield at each size the rankings by two metrics: of all filters, and of those that are compared by seeds."""
+    sets = " and ".join(dict.fromkeys((one.evaluation, other.evaluation)))
+    for size in sorted({entry.size for entry in entries}):
+        every = [entry for entry in entries if entry.size == size]
+        several = [entry for entry in every if len(entry.runs) >= MIN_SEEDS]
+        for of_size, which in ((every, ""), (several, f", {MIN_SEEDS} seeds")):
+            if len(of_size) < len(every) or not which:
+                yield f"{sets}, {size_text(size)}{which}", _means(one, of_size), _means(other, of_size)
 
 
 def _means(measure: Measure, entries: Iterable[Entry], seed: int | None = None) -> Means:

@@ -1,10 +1,11 @@
 """Leaderboards, one per protocol: which runs share one, their rows, and the metrics that filters are compared by."""
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Self
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
 
 from benchmark.core.bounds import NO_BOUNDS
 from benchmark.results.protocol import Protocol, flat_facts
@@ -12,7 +13,8 @@ from benchmark.results.report.columns import SHORT, heading, unit_of
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 
-UPPER_BOUND = "upper_bound"  # reads the planted noise labels, so it does not compete
+PLANTED = "planted"  # reads the planted grades: a reference, which stays out of the ranks
+OLD_PLANTED = "upper_bound"  # in records before version 0.3; it bounds nothing
 # The families of filters, which order the rows: each conf/filter/*.yaml names one as `family`.
 FAMILIES = (
     "baseline",  # no information about the pair
@@ -23,27 +25,55 @@ FAMILIES = (
     "concreteness",  # how visual a caption is
     "external",  # scores and selections computed elsewhere
     "composite",  # several filters combined
-    UPPER_BOUND,
+    PLANTED,
 )
 REFERENCE = "random"  # the filter that the others have to beat
+MOST = 0.5  # of the pool
+REFERENCE_ONLY = " (reference: best planted grade)"
 # The metrics that the papers compare filters by, with their names.
 HEADLINES = {"CIDEr": "CIDEr", "text_to_image_R@1": "text-to-image R@1 (%)", "zero_shot": "zero-shot (%)"}
+UNBOUNDED = {"CIDEr"}  # fractions that may be above 1
 SETTINGS = ("filter", "selector", "captions")  # which distinguish runs of one filter and one protocol
 Settings = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A row: the runs of one filter at one size, over seeds."""
+    """A row: the runs of one filter at one size, over seeds.
+
+    `same` are the runs, by their labels, of other filters that made the same selection. The row is theirs too; one
+    whose seed `runs` lack is among `runs`.
+    """
 
     label: str
     size: int
     runs: list[Result]
+    same: dict[str, list[Result]] = field(default_factory=dict)
 
     @property
-    def is_upper_bound(self) -> bool:
-        """Whether the filter reads the planted noise labels, so that it does not compete."""
-        return self.runs[0].family == UPPER_BOUND
+    def competes(self) -> bool:
+        """Whether the filter competes: the oracle, which reads the planted grades, is only a reference."""
+        return self.runs[0].family not in {PLANTED, OLD_PLANTED}
+
+    @property
+    def name(self) -> str:
+        """The label, other filters with the same selection, and what sets the row apart."""
+        names = ", ".join([self.label, *self.same])
+        return (
+            names + REFERENCE_ONLY * (not self.competes) + f" (draw of {self.drawn:.0%})" * (self.drawn > 0)
+        )
+
+    @property
+    def drawn(self) -> float:
+        """The fraction of the pool that has the score of the threshold, so that a random k was kept; 0 up to half."""
+        tied = max(run.selection.tied / max(1, run.pairs_read) for run in self.all_runs)
+        return tied if tied > MOST else 0.0
+
+    @property
+    def all_runs(self) -> list[Result]:
+        """The runs of all filters of the row, each once."""
+        runs = [*self.runs, *(run for of_label in self.same.values() for run in of_label)]
+        return list({run.run_id: run for run in runs}.values())
 
 
 @dataclass(frozen=True)
@@ -62,7 +92,7 @@ class Leaderboard:
     @property
     def protocol_note(self) -> str:
         """The protocol's whole name, its fingerprint, and the number of runs."""
-        runs = sum(len(entry.runs) for entry in self.entries)
+        runs = sum(len(entry.all_runs) for entry in self.entries)
         return f"Protocol: {self.protocol.name} ({self.protocol.fingerprint}), {runs} runs."
 
 
@@ -105,6 +135,12 @@ class Measure:
     def text(self, value: float) -> str:
         """Return one of `values`, or their mean, as text."""
         return unit_of(self.unit).text(value)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The lowest and the highest of `values` that can be: only plain numbers and scores may be negative."""
+        low, high = unit_of(self.unit).limits
+        return low, math.inf if self.metric in UNBOUNDED else high
 
 
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
@@ -155,13 +191,40 @@ def group(results: Sequence[Result]) -> list[Entry]:
         for size in sorted({run.size for run in runs}):
             labelled[size, full] += 1
             label = full if labelled[size, full] == 1 else f"{full} #{labelled[size, full]}"
-            entries.append(Entry(label, size, [run for run in runs if run.size == size]))
-    return sorted(entries, key=lambda e: (e.size, family_position(e.runs[0].family), e.label))
+            of_size = sorted((run for run in runs if run.size == size), key=lambda run: run.seed)
+            entries.append(Entry(label, size, of_size))
+    return _merged(sorted(entries, key=lambda e: (e.size, family_position(e.runs[0].family), e.label)))
+
+
+def _merged(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries, those with one selection as one: random, the one with most runs, or the first names it."""
+    merged: list[Entry] = []
+    for entry in entries:
+        same = next((i for i, other in enumerate(merged) if _share_selection(entry, other)), None)
+        if same is None:
+            merged.append(entry)
+            continue
+        first, second = merged[same], entry
+        if (second.label == REFERENCE, len(second.runs)) > (first.label == REFERENCE, len(first.runs)):
+            first, second = second, first
+        seeds = {run.seed for run in first.runs}
+        runs = [*first.runs, *(run for run in second.runs if run.seed not in seeds)]
+        merged[same] = replace(first, runs=runs, same=first.same | {second.label: second.runs} | second.same)
+    return merged
+
+
+def _share_selection(one: Entry, other: Entry) -> bool:
+    """Whether two entries have a selection in common, no other one of a seed, and train on the same captions."""
+    if one.size != other.size or _captions(one.runs[0]) != _captions(other.runs[0]):
+        return False
+    hashes, others = ({run.seed: run.selection.sha256 for run in entry.runs} for entry in (one, other))
+    agree = all(hashes[seed] == others[seed] for seed in hashes.keys() & others.keys())
+    return agree and not {*hashes.values()}.isdisjoint(others.values())
 
 
 def family_position(family: str) -> int:
-    """Return the position of a family's rows: unknown families follow the known families, upper bounds come last."""
-    if family == UPPER_BOUND:
+    """Return the position of a family's rows: unknown families follow the known families, the oracle comes last."""
+    if family in {PLANTED, OLD_PLANTED}:
         return len(FAMILIES)
     return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
 
@@ -169,9 +232,14 @@ def family_position(family: str) -> int:
 def _name(result: Result) -> str:
     """Return the filter's name, and the selector and other captions if a run has them."""
     selector = result.selection.selector
-    captions = any(result.config.get("captions", {}).values())
+    captions = any(_captions(result).values())
     parts = [selector] * (selector != "best") + ["other captions"] * captions
     return ", ".join([result.filter, *parts])
+
+
+def _captions(result: Result) -> dict[str, Any]:
+    captions: dict[str, Any] = result.config.get("captions", {})
+    return captions
 
 
 def _settings(result: Result) -> Settings:

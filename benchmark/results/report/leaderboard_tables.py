@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 
-from benchmark.results.report.certainty import RunFolders, certainty_table, compare_entries
+from benchmark.results.report.certainty import (
+    RunFolders,
+    certainty_notes,
+    certainty_table,
+    compare_entries,
+)
 from benchmark.results.report.columns import (
     CLASSIFICATION_COLUMNS,
     RETRIEVAL_COLUMNS,
     table_columns,
     ties_notes,
 )
-from benchmark.results.report.entry_facts import cost_notes, pairs_read, scoring_costs
+from benchmark.results.report.entry_facts import cost_notes, scoring_costs
 from benchmark.results.report.leaderboard import (
     Entry,
     Leaderboard,
@@ -24,9 +29,8 @@ from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.result import Result
 
 LEGEND = (
-    "A value is bold where its filter is better than every other, over images and over seeds; ± is half of the 95%"
-    " t-interval over three seeds or more. ↓: lower is better. The oracle reads the planted noise labels: it does not"
-    " compete."
+    "A value is bold where its filter is better than every other that competes. ↓: lower is better. The oracle reads"
+    " the planted grades: it is a reference, not an upper bound, and has no rank."
 )
 
 
@@ -62,18 +66,19 @@ def _metric_table(
     metrics = metrics_of(entries, model, evaluation)
     compared = [compare_entries(measure, entries, folders) for measure in measures]
     rows = [
-        [*plain(entry.label), *(of_metric.cell(entry) for of_metric in compared)]
+        [*plain(entry.name), *(of_metric.cell(entry) for of_metric in compared)]
         for entry in entries
         if any(entry in of_metric.entries for of_metric in compared)
     ]
     reasons = {m.name: m.reason for m in metrics if m.name in labels and m.reason is not None}
-    notes = [f"{labels[name]} is missing: {reason}" for name, reason in reasons.items()]
+    notes = certainty_notes(compared)
+    notes += [f"{labels[name]} is missing: {reason}" for name, reason in reasons.items()]
     if rows:
         of_papers, sources = paper_rows(entries, model, evaluation, labels)
         rows, notes = rows + of_papers, notes + sources
     if not labels.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
         notes += ties_notes(metrics)
-    return Table(title, ["filter", *labels.values()], rows, notes)
+    return Table(title, ["filter", *(of_metric.heading for of_metric in compared)], rows, notes)
 
 
 def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
@@ -87,9 +92,9 @@ def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
             f"{run.selection.distinct:,}",
             MISSING if threshold is None else f"{threshold:.4g}",
             MISSING if seconds is None else f"{seconds:.1f}",
-            f"{pairs_read(run) / seconds:,.0f}" if seconds else MISSING,
+            f"{run.pairs_read / seconds:,.0f}" if seconds else MISSING,
         )
-        rows.append(plain(entry.label, *cells))
+        rows.append(plain(entry.name, *cells))
     unit = "processor s" if costs.unit == "processor s" else "s"
     header = ["filter", "kept", "distinct", "threshold", f"scoring {unit}", f"pairs/{unit}"]
     return Table(title, header, rows, cost_notes(entries, costs))
@@ -102,5 +107,5 @@ def _noise_table(title: str, entries: Sequence[Entry]) -> Table:
     for entry in entries:
         kept = entry.runs[0].kept
         if total := sum(kept.values()):
-            rows.append(plain(entry.label, *(f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds)))
+            rows.append(plain(entry.name, *(f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds)))
     return Table(title, ["filter", *(kind.replace("_", " ") for kind in kinds)], rows)

@@ -73,7 +73,7 @@ def leaderboards_csv(boards: Iterable[Leaderboard]) -> str:
 
 def result_rows(boards: Iterable[Leaderboard]) -> Iterator[tuple[Cell, ...]]:
     """Yield the cells below `HEADER` of each run, model, evaluation set and metric."""
-    for board, entry, run in ((b, e, r) for b in boards for e in b.entries for r in e.runs):
+    for board, entry, run in ((b, e, r) for b in boards for e in b.entries for r in e.all_runs):
         protocol = (run.protocol.name, board.protocol.fingerprint, run.protocol.published)
         facts = (run.filter, entry.label, run.family, run.size, run.k, run.pool, run.seed)
         for model, trained in run.downstream.items():
@@ -118,8 +118,9 @@ def _board(board: Leaderboard) -> dict[str, Any]:
             "label": entry.label,
             "filter": entry.runs[0].filter,
             "family": entry.runs[0].family,
-            "upper_bound": entry.is_upper_bound,
-            "runs": [_run(run) for run in entry.runs],
+            "competes": entry.competes,
+            "same_selection": {label: [run.run_id for run in runs] for label, runs in entry.same.items()},
+            "runs": [_run(run) for run in entry.all_runs],
         }
         for entry in board.entries
     ]

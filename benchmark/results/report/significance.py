@@ -1,12 +1,13 @@
-"""How sure a comparison of filters is: intervals over evaluation images and over seeds, and paired tests.
+"""How sure a comparison of filters is: one test, with the noise of training and of evaluation images.
 
-An interval over images says how far a metric may be off because these images were drawn; one over seeds, because
-these seeds were. A filter is better than another only where both differences are significant.
+Another seed would change a metric, and so would other evaluation images. The variance over seeds is pooled over all
+filters with `MIN_SEEDS` runs or more, and holds for filters with fewer runs too; the variance over images is that of
+a bootstrap. They are added on the scale of the metric itself, on which the filters' spreads over seeds are alike.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,10 @@ import numpy.typing as npt
 from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.intervals import LEVEL
 
-MIN_SEEDS = 3  # fewer say nothing of other seeds
+MIN_SEEDS = 3  # of a filter whose spread counts
+OVER_IMAGES, OVER_SEEDS = "over images", "over seeds"  # intervals that lack the other noise
 Interval = tuple[float, float]
-Signs = npt.NDArray[np.int8]
+NO_LIMITS = -math.inf, math.inf
 
 
 @dataclass(frozen=True)
@@ -26,19 +28,14 @@ class Estimate:
     Args:
         mean: mean over its runs.
         runs: how many runs, each with another seed.
-        over_images: 95% bootstrap interval over evaluation images; None without scores of single images.
-        over_seeds: 95% t-interval over seeds; None for fewer than `MIN_SEEDS`.
+        interval: 95% interval; None if the noise is not known.
+        noise: empty if the interval has both kinds of noise, else `OVER_IMAGES` or `OVER_SEEDS`.
     """
 
     mean: float
     runs: int
-    over_images: Interval | None
-    over_seeds: Interval | None
-
-    @property
-    def interval(self) -> Interval | None:
-        """The interval over seeds, or over images if there are too few seeds."""
-        return self.over_seeds or self.over_images
+    interval: Interval | None
+    noise: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,130 +44,152 @@ class Comparison:
 
     Args:
         estimates: one per filter.
-        over_images: 1 if the filter of the row is better than the filter of the column by a paired test over images,
-            -1 if it is worse, 0 if the test does not tell, (n, n). All pairs are tested, with Holm's correction.
-        over_seeds: the same by the 95% interval of Welch's t-test over seeds, (n, n).
-        seeds_known: whether both have enough seeds for it, (n, n).
+        single: p value of the difference of every two filters, as if they were the only two, (n, n); NaN for a pair
+            that cannot be tested because one of its noises is not known.
+        p_values: the same with Holm's correction for all pairs that can be tested, (n, n).
+        higher_is_better: whether a higher value is better.
     """
 
     estimates: list[Estimate]
-    over_images: Signs
-    over_seeds: Signs
-    seeds_known: npt.NDArray[np.bool_]
+    single: Doubles
+    p_values: Doubles
+    higher_is_better: bool = True
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs that were tested: the family of the correction."""
+        return int(np.count_nonzero(np.isfinite(np.triu(self.p_values, 1)[_pairs(len(self.estimates))])))
 
     def better(self, one: int, other: int) -> bool:
-        """Whether filter `one` is better than `other` over images and over seeds."""
-        return bool(self.over_images[one, other] == 1 and self.over_seeds[one, other] == 1)
-
-    def above(self, one: int, other: int) -> bool:
-        """Whether filter `one` is better than `other` over images, and over seeds if there are enough of them."""
-        seeds_agree = not self.seeds_known[one, other] or self.over_seeds[one, other] == 1
-        return bool(self.over_images[one, other] == 1 and seeds_agree)
+        """Whether filter `one` is better than `other`."""
+        difference = self.estimates[one].mean - self.estimates[other].mean
+        higher = difference > 0 if self.higher_is_better else difference < 0
+        return bool(higher and self.p_values[one, other] <= 1 - LEVEL)
 
     def ranks(self, one: int, competing: Sequence[int]) -> tuple[int, int]:
         """Return the highest and the lowest rank that filter `one` may have among `competing` filters."""
         others = [other for other in competing if other != one]
-        above = sum(self.above(other, one) for other in others)
-        below = sum(self.above(one, other) for other in others)
+        above = sum(self.better(other, one) for other in others)
+        below = sum(self.better(one, other) for other in others)
         return 1 + above, 1 + len(others) - below
 
     def verdict(self, one: int, other: int) -> str:
-        """Say in a word or two whether filter `one` is better than `other`."""
-        few = "" if self.seeds_known[one, other] else ", too few seeds to tell"
-        if self.above(one, other):
-            return "ahead" + few if few else "better"
-        if self.above(other, one):
-            return "behind" + few if few else "worse"
-        return "not better"
+        """Say in a word or two whether filter `one` is better than `other`, with the corrected p value."""
+        p = self.p_values[one, other]
+        if math.isnan(p):
+            return "not tested"
+        found = "better" if self.better(one, other) else "worse" if self.better(other, one) else "not shown"
+        return f"{found} ({p_text(p)})"
 
 
-def compare(values: Sequence[Sequence[float]], resampled: Sequence[Doubles | None]) -> Comparison:
-    """Compare n filters by a metric of which a higher value is better.
+def p_text(p: float) -> str:
+    """Return a p value as tables show it."""
+    return "p < .001" if p < 0.001 else f"p {p:.3f}".replace("0.", ".")
+
+
+def compare(
+    values: Sequence[Sequence[float]],
+    resampled: Sequence[Doubles | None],
+    *,
+    protocols: Sequence[Hashable] = (),
+    higher_is_better: bool = True,
+    limits: Interval = NO_LIMITS,
+) -> Comparison:
+    """Compare n filters by a metric.
 
     Args:
         values: the metric of each run of each filter; at least one each.
         resampled: by filter the mean of its runs on resampled images, (b,), the same images for all filters; None
             if it is not known.
+        protocols: of each filter what the spread over seeds may depend on, such as its size; all alike by default.
+        limits: the lowest and the highest value that the metric can have; intervals are cut there.
     """
-    known = [index for index, of in enumerate(values) if len(of) >= MIN_SEEDS]
-    seeds_known = np.zeros((len(values), len(values)), bool)
-    seeds_known[np.ix_(known, known)] = True
-    over_seeds = np.zeros_like(seeds_known, np.int8)
-    if len(known) > 1:
-        over_seeds[np.ix_(known, known)] = _signs_over_seeds([values[index] for index in known])
-    estimates = [
-        Estimate(float(np.mean(of)), len(of), _percentiles(images), t_interval(of))
-        for of, images in zip(values, resampled, strict=True)
-    ]
-    signs = _signs_over_images([estimate.mean for estimate in estimates], resampled)
-    return Comparison(estimates, signs, over_seeds, seeds_known)
+    protocols = protocols or [None] * len(values)
+    pooled = {
+        p: _pooled([of for of, own in zip(values, protocols, strict=True) if own == p]) for p in {*protocols}
+    }
+    of_run, freedom = np.array([pooled[p] for p in protocols], float).reshape(-1, 2).T
+    means = np.array([np.mean(of) for of in values])
+    over_seeds = of_run / np.array([len(of) for of in values])  # NaN if unknown, as over_images
+    over_images = _covariance(resampled)
+    estimates = _estimates(values, over_seeds, np.diag(over_images), freedom, limits)
+    single = _p_values(means, over_seeds, over_images, freedom)
+    return Comparison(estimates, single, _corrected(single), higher_is_better)
 
 
-def t_interval(values: Sequence[float]) -> Interval | None:
-    """Return the 95% t-interval of the mean of runs with different seeds; None for fewer than `MIN_SEEDS`."""
-    if len(values) < MIN_SEEDS:
-        return None
-    if len(set(values)) == 1:
-        return values[0], values[0]
+def _pooled(values: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Return the variance over seeds, pooled over filters with enough runs, and its degrees of freedom; NaN, inf."""
+    enough = [of for of in values if len(of) >= MIN_SEEDS]
+    freedom = sum(len(of) - 1 for of in enough)
+    squares = sum(float(np.var(of)) * len(of) for of in enough)
+    return (squares / freedom, freedom) if enough else (math.nan, math.inf)
+
+
+def _covariance(resampled: Sequence[Doubles | None]) -> Doubles:
+    """Return the covariance of every two filters over resampled images, (n, n); NaN if unknown."""
+    covariance = np.full((len(resampled), len(resampled)), math.nan)
+    rows = [index for index, values in enumerate(resampled) if values is not None]
+    if rows:
+        known = np.stack([values for values in resampled if values is not None])
+        covariance[np.ix_(rows, rows)] = np.cov(known)
+    return covariance
+
+
+def _estimates(
+    values: Sequence[Sequence[float]],
+    over_seeds: Doubles,
+    over_images: Doubles,
+    freedom: Doubles,
+    limits: Interval,
+) -> list[Estimate]:
+    """Return means with intervals of both noises; of a noise that no filter's is known of, the other one's."""
     from scipy.special import stdtrit  # its import takes longer than numpy's, that of scipy.stats a second
 
-    count = len(values)
-    mean, error = np.mean(values), np.sqrt(np.var(values) * (count / (count - 1)) / count)
-    tail = (1 - LEVEL) / 2
-    low, high = (float(stdtrit(count - 1, p) * error + mean) for p in (tail, 1 - tail))
-    return low, high
+    images_known = bool(np.isfinite(over_images).any())
+    estimates = []
+    for of, seeds, images, nu in zip(values, over_seeds, over_images, freedom, strict=True):
+        noise = OVER_IMAGES if math.isnan(seeds) else "" if images_known else OVER_SEEDS
+        variance = {OVER_IMAGES: images, OVER_SEEDS: seeds, "": seeds + images}[noise]
+        mean, interval = float(np.mean(of)), None
+        if math.isfinite(variance):
+            half = float(stdtrit(min(nu, 1e9), (1 + LEVEL) / 2) * math.sqrt(variance))
+            interval = max(mean - half, min(limits[0], mean)), min(mean + half, max(limits[1], mean))
+        estimates.append(Estimate(mean, len(of), interval, noise if interval else ""))
+    return estimates
 
 
-def _percentiles(resampled: Doubles | None) -> Interval | None:
-    if resampled is None:
-        return None
-    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+def _p_values(means: Doubles, over_seeds: Doubles, over_images: Doubles, freedom: Doubles) -> Doubles:
+    """Test the difference of every two filters, paired by images; with the degrees of freedom of the seeds alone."""
+    from scipy.special import stdtr
+
+    variances = np.diag(over_images)
+    paired = variances[:, None] + variances[None, :] - 2 * over_images
+    error = np.sqrt(np.maximum(paired, 0) + over_seeds[:, None] + over_seeds[None, :])
+    difference = np.abs(means[:, None] - means[None, :])
+    t = np.divide(difference, error, out=np.where(difference == 0, 0, np.inf), where=error != 0)
+    fewer = np.minimum(np.minimum(freedom[:, None], freedom[None, :]), 1e9)
+    return np.asarray(np.where(np.isnan(error), math.nan, 2 * stdtr(fewer, -t)))
 
 
-def _signs_over_seeds(values: Sequence[Sequence[float]]) -> Signs:
-    """Return 1 or -1 if the 95% interval of Welch's t-test of two filters excludes 0, else 0."""
-    from scipy.special import stdtrit
-
-    runs = np.array([len(of) for of in values], float)
-    means = np.array([np.mean(of) for of in values])
-    errors = np.array([np.var(of, ddof=1) for of in values]) / runs  # squared standard errors of the means
-    error = errors[:, None] + errors[None, :]
-    squares = errors**2 / (runs - 1)
-    freedom = np.divide(
-        error**2, squares[:, None] + squares[None, :], out=np.ones_like(error), where=error > 0
-    )
-    half = stdtrit(freedom, (1 + LEVEL) / 2) * np.sqrt(error)
-    difference = means[:, None] - means[None, :]
-    return np.asarray(np.sign(difference) * (np.abs(difference) > half), np.int8)
+def _pairs(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    one, other = np.triu_indices(n, 1)
+    return one, other
 
 
-def _signs_over_images(means: Sequence[float], resampled: Sequence[Doubles | None]) -> Signs:
-    """Test the difference of every two filters, paired by images, by its bootstrap standard error."""
-    signs = np.zeros((len(means), len(means)), np.int8)
-    rows = [index for index, values in enumerate(resampled) if values is not None]
-    pairs = list(combinations(range(len(rows)), 2))
-    if not pairs:
-        return signs
-    from scipy.special import ndtr
-
-    covariance = np.cov(np.stack([values for values in resampled if values is not None]))
-    one, other = np.array(pairs).T
-    variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
-    difference = np.array(means)[rows][one] - np.array(means)[rows][other]
-    error = np.sqrt(np.maximum(variance, 0))
-    z = np.divide(difference, error, out=np.where(difference == 0, 0, np.inf), where=error > 0)
-    significant = holm(2 * ndtr(-np.abs(z)))
-    found = np.where(significant, np.sign(difference), 0)
-    signs[np.array(rows)[one], np.array(rows)[other]] = found
-    signs[np.array(rows)[other], np.array(rows)[one]] = -found
-    return signs
+def _corrected(single: Doubles) -> Doubles:
+    """Return p values with Holm's correction for every pair of filters once; NaN on the diagonal."""
+    corrected = np.full_like(single, math.nan)
+    one, other = _pairs(len(single))
+    tested = np.isfinite(single[one, other])
+    one, other = one[tested], other[tested]
+    corrected[one, other] = corrected[other, one] = holm(single[one, other])
+    return corrected
 
 
-def holm(p_values: Doubles, level: float = 1 - LEVEL) -> npt.NDArray[np.bool_]:
-    """Return which of m hypotheses are rejected, (m,), so that a false one is among them with `level` (Holm 1979)."""
+def holm(p_values: Doubles) -> Doubles:
+    """Return the p values of m hypotheses, (m,), corrected for the chance of any error among them (Holm 1979)."""
     order = np.argsort(p_values)
-    small = p_values[order] <= level / np.arange(len(p_values), 0, -1)
-    rejected = np.zeros(len(p_values), bool)
-    rejected[order[: len(small) if small.all() else int(np.argmin(small))]] = True
-    return rejected
+    ordered = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
+    corrected = np.empty_like(p_values)
+    corrected[order] = np.minimum(ordered, 1)
+    return corrected

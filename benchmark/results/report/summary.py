@@ -1,47 +1,92 @@
 """The leaderboard as one table, for the first screen of a README."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from benchmark.core.errors import UserError
-from benchmark.results.report.certainty import RunFolders, compare_entries
-from benchmark.results.report.entry_facts import clean_percentage, scoring_costs
-from benchmark.results.report.leaderboard import Leaderboard, headlines, leaderboards
-from benchmark.results.report.table import MISSING, Cell, Table, table_lines
-from benchmark.results.result import Result
+from benchmark.results.protocol import size_text
+from benchmark.results.report.certainty import RunFolders, certainty_notes, compare_entries
+from benchmark.results.report.entry_facts import description_percentage, row_notes, scoring_costs
+from benchmark.results.report.leaderboard import Entry, Leaderboard, Measure, headlines
+from benchmark.results.report.table import MISSING, Cell, Table, plain, table_lines
 
-INTERVALS = (
-    "In brackets: the 95% t-interval over seeds; with *, for fewer than three seeds, the 95% bootstrap interval over"
-    " evaluation images. Bold: better than every other filter, over images and over seeds."
+BEST_SIZE = (
+    "Best size: that with the highest mean by each of these metrics, in their order, among the sizes of the same"
+    " setting at which the filter was run."
 )
 
 
-def summary_board(results: Sequence[Result]) -> Leaderboard:
+def summary_board(boards: Sequence[Leaderboard]) -> Leaderboard:
     """Return the leaderboard with the most runs of the setting with the most runs. Raises `UserError` without any."""
-    boards = leaderboards(results)
     if not boards:
         raise UserError("task.publish needs results; results_dir has none")
-    of_setting = [board for board in boards if board.protocol.setting == boards[0].protocol.setting]
-    return max(of_setting, key=lambda board: sum(len(entry.runs) for entry in board.entries))
+    return max(same_setting(boards[0], boards), key=lambda board: sum(len(e.all_runs) for e in board.entries))
 
 
-def summary_table(board: Leaderboard, folders: RunFolders) -> Table:
-    """Return a row per filter, the best first: headline metrics, percentage of clean pairs, cost."""
-    compared = [compare_entries(measure, board.entries, folders) for measure in headlines(board.entries)]
+def same_setting(board: Leaderboard, boards: Iterable[Leaderboard]) -> list[Leaderboard]:
+    """Return the leaderboards that differ from this one at most in size."""
+    return [other for other in boards if other.protocol.setting == board.protocol.setting]
+
+
+def summary_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Leaderboard] = ()) -> Table:
+    """Return a row per filter, the best first: headline metrics, best size, percentage of descriptions, cost.
+
+    Of `boards`, those of the same setting tell the best size of a filter.
+    """
+    measures = headlines(board.entries)
+    compared = [compare_entries(measure, board.entries, folders) for measure in measures]
     ranked = [compared[0].entries[index] for index in compared[0].ranking] if compared else []
     entries = ranked + [entry for entry in board.entries if entry not in ranked]
-    costs, clean = scoring_costs(entries), [clean_percentage(entry) for entry in entries]
-    columns = {
-        f"{of.measure.label}, {of.measure.evaluation}": [of.cell(e, brackets=True) for e in entries]
-        for of in compared
-    }
-    if any(percentage is not None for percentage in clean):
-        columns["clean pairs kept"] = [_number(percentage, "{:.0f}%") for percentage in clean]
+    costs, described = scoring_costs(entries), [description_percentage(entry) for entry in entries]
+    columns = {f"{of.heading}, {of.measure.evaluation}": list(map(of.cell, entries)) for of in compared}
+    notes = [board.protocol_note, *board.notes, *certainty_notes(compared)]
+    sizes = [best_sizes(entry, measures, same_setting(board, boards)) for entry in entries]
+    if any(sizes):
+        columns["best size"] = [Cell(" / ".join(map(size_text, of_entry)) or MISSING) for of_entry in sizes]
+        notes.append(BEST_SIZE)
+    if any(percentage is not None for percentage in described):
+        columns["descriptions among the kept"] = [_number(percentage, "{:.0f}%") for percentage in described]
     columns[f"scoring, {costs.unit}"] = [_number(costs.seconds[e.label], "{:,.0f}") for e in entries]
-    rows = [[Cell(entry.label), *cells] for entry, *cells in zip(entries, *columns.values(), strict=True)]
-    notes = [board.protocol_note, *board.notes, INTERVALS, *costs.notes]
-    return Table(board.title, ["filter", *columns], rows, notes)
+    rows = [[Cell(entry.name), *cells] for entry, *cells in zip(entries, *columns.values(), strict=True)]
+    return Table(board.title, ["filter", *columns], rows, [*notes, *row_notes(entries), *costs.notes])
+
+
+def best_sizes(entry: Entry, measures: Sequence[Measure], boards: Iterable[Leaderboard]) -> list[int]:
+    """Return by each measure the size with the highest mean of the entry's filter; nothing for a single size."""
+    sizes = [
+        other for board in boards for other in board.entries if entry.label in {other.label, *other.same}
+    ]
+    if len(sizes) < 2:
+        return []
+    means = [{e.size: m.signed(fmean(v)) for e in sizes if (v := m.values(e))} for m in measures]
+    return [max(of_measure, key=of_measure.__getitem__) for of_measure in means if of_measure]
+
+
+def size_table(board: Leaderboard, boards: Sequence[Leaderboard], folders: RunFolders) -> Table:
+    """Return each headline metric at every size, of the filters that were run at several; no rows without any."""
+    by_size = sorted(same_setting(board, boards), key=lambda other: other.entries[0].size)
+    compared = [compare_entries(m, of.entries, folders) for m in headlines(board.entries) for of in by_size]
+    labels = [entry.label for entry in board.entries if best_sizes(entry, headlines([entry]), by_size)]
+    rows = []
+    for label in labels:
+        found = [(of, of.index(label)) for of in compared]
+        texts = [
+            MISSING if i is None else of.measure.text(of.comparison.estimates[i].mean) for of, i in found
+        ]
+        rows.append(plain(label, *texts))
+    sizes = [size_text(other.entries[0].size) for other in by_size]
+    header = [f"{m.label}, {size}" for m in headlines(board.entries) for size in sizes]
+    seeds = [f"{_seeds(other, labels)} at {size}" for size, other in zip(sizes, by_size, strict=True)]
+    notes = [f"Means, without intervals. Seeds: {', '.join(seeds)}."]
+    return Table(f"{board.protocol.title}: sizes", ["filter", *header], rows, notes)
+
+
+def _seeds(board: Leaderboard, labels: Sequence[str]) -> str:
+    """Return the numbers of seeds that these filters have."""
+    numbers = {len(entry.runs) for entry in board.entries if entry.label in labels}
+    return " or ".join(map(str, sorted(numbers)))
 
 
 def publish(text: str, tables: Mapping[str, Table], file: str) -> str:

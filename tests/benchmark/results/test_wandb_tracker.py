@@ -114,7 +114,7 @@ def test_generated_captions_are_tables(logged: OfflineRun) -> None:
 
 def test_subset_and_result_are_artifacts(logged: OfflineRun) -> None:
     subset, record = logged.artifacts["subset"], logged.artifacts["result"]
-    assert subset.name == "subset-ab"  # of the selection's hash
+    assert subset.name == f"subset-{captioned('clip', 0.0).selection.sha256[:16]}"
     assert record.name == "result-demo-clip-200k-seed0-ab"
     assert {content.path for content in subset.manifest.contents} == {"a.npy", "manifest.json"}
     assert {content.path for content in record.manifest.contents} == {"demo-clip-200000-0.json"}

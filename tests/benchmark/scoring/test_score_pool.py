@@ -152,7 +152,7 @@ def test_a_uid_that_occurs_twice_keeps_its_best_score(tmp_path) -> None:
     assert table.drops == {"duplicate_uid": 1}
 
 
-def test_hidden_columns_are_for_upper_bounds_only(tmp_path) -> None:
+def test_hidden_columns_are_for_the_oracle_only(tmp_path) -> None:
     write_metadata(tmp_path / "a.parquet", rows(2), noise=["concrete", "abstract"])
     pool = Pool("p", str(tmp_path), hidden=["noise"])
     with pytest.raises(UserError, match="hides the column 'noise'"):

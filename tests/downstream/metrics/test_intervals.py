@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from downstream.metrics.corpus_scores import count_names, score_of_sums
-from downstream.metrics.intervals import with_intervals
+from downstream.metrics.intervals import class_weights, resampled_sums, with_intervals
 from downstream.metrics.metric import Metric
 
 
@@ -57,3 +57,25 @@ def test_what_is_no_mean_of_images_has_no_interval() -> None:
     metrics = [metric("METEOR"), metric("CIDEr", None), metric("BLEU-4"), metric("Diversity")]
     assert with_intervals(metrics, {"CIDEr": np.ones(3)}, np.ones(3)) == metrics
     assert with_intervals(metrics, {"CIDEr": np.ones(0)}, np.ones(0)) == metrics
+
+
+def test_classes_are_resampled_and_then_their_images() -> None:
+    labels = np.repeat(np.arange(20), 10)
+    hits = (labels % 2).astype(float)  # whole classes are right or wrong
+
+    def width(classes: np.ndarray | None) -> float:
+        (found,) = with_intervals([metric("zero_shot")], {"zero_shot": hits}, np.ones(200), classes)
+        assert found.interval is not None
+        return found.interval[1] - found.interval[0]
+
+    assert width(labels) == pytest.approx(2 * 1.96 * 0.5 / 20**0.5, rel=0.15)
+    assert width(None) == pytest.approx(2 * 1.96 * 0.5 / 200**0.5, rel=0.15)
+
+
+def test_weighted_classes_count_alike_in_every_resample() -> None:
+    labels = np.repeat([0, 1, 2], [1, 10, 100])
+    weights = class_weights(labels)
+    assert [weights[labels == label].sum() for label in range(3)] == pytest.approx([37.0] * 3)
+    (found,) = with_intervals([metric("zero_shot")], {"zero_shot": 0.25 * weights}, weights, labels)
+    assert found.interval == pytest.approx((0.25, 0.25))
+    assert resampled_sums(weights[:, None], labels) == pytest.approx(111.0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from benchmark.results.protocol import Protocol
@@ -14,7 +15,7 @@ from benchmark.selection.manifest import Manifest
 from downstream.metrics.metric import Metric
 from downstream.training.train_report import TrainReport
 
-FAMILIES = {"random": "baseline", "clip": "clip", "icc": "concreteness", "oracle": "upper_bound"}
+FAMILIES = {"random": "baseline", "clip": "clip", "icc": "concreteness", "oracle": "planted"}
 TRAINING = TrainReport(
     samples_seen=100, steps=10, seconds=2.0, samples_per_second=50.0, epochs=0.5, skipped={}, final_loss=1.5
 )
@@ -48,7 +49,8 @@ def result(name: str, *, size: int = 200_000, seed: int = 0, **changes: Any) -> 
     """A run without downstream models."""
     manifest = Manifest(
         pool="demo", filter=name, config={"_target_": name, "seed": seed}, k=size // 100, seed=seed,
-        threshold=0.25, scored=79_000, tied=1, tied_kept=1, drops={"no_score": 1_000}, sha256="ab",
+        threshold=0.25, scored=79_000, tied=1, tied_kept=1, drops={"no_score": 1_000},
+        sha256=sha256(f"{name} {size}".encode()).hexdigest(),
         distinct=size // 100, files=["a.npy"], selector="best", selector_config={},
     )  # fmt: skip
     made = Result(

@@ -1,5 +1,7 @@
 """Tables that say how sure a comparison is, from results and the scores of single images beside them."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,13 @@ from benchmark.results.report.certainty import (
     resampled_values,
 )
 from benchmark.results.report.findings import findings_tables
-from benchmark.results.report.leaderboard import Measure, group, headlines, leaderboards
+from benchmark.results.report.leaderboard import REFERENCE_ONLY, Measure, group, headlines, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.summary import summary_table
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
-from tests.benchmark.results.report.made_results import metric, result, texts, trained
+from tests.benchmark.results.report.made_results import captioned, metric, result, texts, trained
 
 CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
 IMAGES = 200
@@ -63,16 +65,21 @@ def runs(tmp_path: Path) -> Folder:
 
 def test_rank_and_verdict_say_what_the_data_supports(runs: Folder) -> None:
     table = certainty_table("t", compare_entries(CIDER, group(runs.results), runs.folders))
-    by_label = {row[0]: row for row in texts(table)}
+    by_label = {row[0].removesuffix(REFERENCE_ONLY): row for row in texts(table)}
     assert list(by_label) == ["oracle", "icc", "tmars", "clip", "random"]
-    assert by_label["icc"][5:] == ["1", "better"]
-    assert by_label["clip"][5:] == ["3 to 4", "not better"]
-    assert by_label["random"][5:] == ["3 to 4", "–"]
-    assert by_label["tmars"][3:] == ["1", "–", "2*", "ahead, too few seeds to tell"]
-    assert by_label["oracle"][5:] == ["–", "better"]
-    assert by_label["icc"][4] == "28.5 to 33.5"
-    low, high = map(float, by_label["icc"][2].split(" to "))
-    assert low < 31.0 < high < low + 4
+    assert by_label["icc"][2:] == ["3", "1", "better (p < .001)"]
+    assert by_label["clip"][3] == "3 to 4"
+    assert by_label["clip"][4].startswith("not shown (p ")
+    assert by_label["random"][2:] == ["3", "3 to 4", "–"]
+    assert by_label["tmars"][2:] == ["1", "2", "better (p .001)"]
+    assert by_label["oracle"][3:] == ["–", "better (p < .001)"]
+    widths = {}
+    for label in ("icc", "tmars"):
+        mean, low, high = map(float, re.findall(r"[\d.]+", by_label[label][1]))
+        assert low < mean < high
+        widths[label] = high - low
+    assert 2 < widths["icc"] < widths["tmars"]
+    assert "all 10 pairs of 5 filters at 200k, by CIDEr on coco" in " ".join(table.notes)
 
 
 def test_only_a_filter_that_is_better_than_all_is_bold(runs: Folder) -> None:
@@ -81,8 +88,6 @@ def test_only_a_filter_that_is_better_than_all_is_bold(runs: Folder) -> None:
         table = next(table for table in tables if table.title.endswith("captioner on coco"))
         return [row[0].text for row in table.rows if row[1].bold]
 
-    assert bold() == []  # tmars has one seed
-    runs.results = [run for run in runs.results if run.filter != "tmars"]
     assert bold() == ["icc"]
     runs.add("vba", [0.29, 0.30, 0.34])
     assert bold() == []
@@ -91,9 +96,9 @@ def test_only_a_filter_that_is_better_than_all_is_bold(runs: Folder) -> None:
 def test_a_finding_agrees_only_where_it_is_significant(runs: Folder) -> None:
     (table,) = findings_tables(runs.results, runs.folders)
     agrees = {row[0]: row[4] for row in texts(table)}
-    assert agrees["ICC is far above random"] == "yes"
-    assert agrees["Random is above CLIP"] == "not significant"
-    assert agrees["T-MARS is above random"] == "yes (over images)"
+    assert agrees["ICC is far above random"] == "yes (p < .001)"
+    assert agrees["Random is above CLIP"].startswith("not shown (p ")
+    assert agrees["T-MARS is above random"] == "yes (p .001)"
 
 
 def test_runs_on_other_images_are_not_paired(runs: Folder) -> None:
@@ -102,8 +107,8 @@ def test_runs_on_other_images_are_not_paired(runs: Folder) -> None:
     other.write(runs.path / runs.results[3].run_id / "captioner")
     found = compare_entries(CIDER, group(runs.results), runs.folders)
     icc = [entry.label for entry in found.entries].index("icc")
-    assert found.comparison.estimates[icc].over_images is None
-    assert not found.comparison.over_images[icc].any()
+    assert found.comparison.estimates[icc].interval is None
+    assert np.isnan(found.comparison.p_values[icc]).all()
 
 
 def test_queries_of_an_image_are_summed_and_counted(tmp_path: Path) -> None:
@@ -141,15 +146,48 @@ def test_the_lowest_is_first_where_lower_is_better(tmp_path: Path) -> None:
     (board,) = leaderboards(made.results)
     (measure,) = headlines(board.entries)
     compared = compare_entries(measure, board.entries, made.folders)
-    assert compared.best() is None  # of other seeds of clip nothing is known
     rows = texts(certainty_table("t", compared))
-    assert [(row[0], row[1], *row[5:]) for row in rows] == [
-        ("icc", "1.0", "1", "better"),
-        ("clip", "2.0", "2*", "ahead, too few seeds to tell"),
+    assert [(row[0], row[1].partition(" ")[0], *row[3:]) for row in rows] == [
+        ("icc", "1.0", "1", "better (p < .001)"),
+        ("clip", "2.0", "2", "better (p < .001)"),
         ("random", "3.0", "3", "–"),
-        ("tmars", "5.0", "4", "worse"),
+        ("tmars", "5.0", "4", "worse (p < .001)"),
     ]
     assert [row[0].text for row in summary_table(board, made.folders).rows] == [row[0] for row in rows]
-    sure = leaderboard([run for run in made.results if run.filter != "clip"], made.folders)
-    (table,) = [table for table in sure if table.header == ["filter", "errors (words) ↓"]]
-    assert texts(table)[1] == ["icc", "**1.0 ± 0.025**"]
+    (table,) = [
+        t for t in leaderboard(made.results, made.folders) if t.header == ["filter", "errors (words) ↓"]
+    ]
+    assert [row[0] for row in texts(table) if row[1].startswith("**1.0 (")] == ["icc"]
+
+
+def test_zero_shot_is_resampled_by_class(tmp_path: Path) -> None:
+    labels = np.repeat(np.arange(20), 10)
+    kept = ImageScores()
+    kept.add("classes", "label", range(200), labels.tolist())
+    kept.add(
+        "classes", "zero_shot", range(200), (labels % 2).astype(float).tolist()
+    )  # whole classes are right
+    kept.add("classes", "weighted", range(200), (2.0 * (labels % 2)).tolist())
+    kept.write(tmp_path)
+    scores = read_image_scores(tmp_path)
+    (by_class,) = resampled_values("zero_shot", "classes", [scores])
+    unlabelled = {key: of for key, of in scores.items() if key[1] != "label"}
+    (by_image,) = resampled_values("zero_shot", "classes", [unlabelled])
+    assert by_class is not None
+    assert by_image is not None
+    assert np.std(by_class) == pytest.approx(0.5 / 20**0.5, rel=0.1)
+    assert np.std(by_image) == pytest.approx(0.5 / 200**0.5, rel=0.1)
+
+
+def test_filters_of_one_selection_are_one_row() -> None:
+    runs = [captioned("random", 0.1 + seed / 100, seed=seed) for seed in range(3)]
+    runs = [replace(run, selection=replace(run.selection, sha256=str(run.seed))) for run in runs]
+    same = captioned("no_filter", 0.1)
+    same = replace(same, selection=replace(same.selection, sha256="0", tied=80_000))
+    other = captioned("english", 0.1)
+    captions = replace(same, filter="laion2b", run_id="l", config={"captions": {"files": ["mine"]}})
+    (entry, *rest) = group([same, *runs, other, captions])
+    assert (entry.label, entry.name) == ("random", "random, no_filter (draw of 100%)")
+    assert [run.seed for run in entry.runs] == [0, 1, 2]
+    assert len(entry.all_runs) == 4
+    assert [e.label for e in rest] == ["english", "laion2b, other captions"]

@@ -24,8 +24,8 @@ def test_figures_of_both_stand_beside_the_claim() -> None:
     (table,) = findings_tables(runs, NOTHING)
     assert table.title == "Findings of the ICC paper, pool demo"
     assert [row[2:5] for row in texts(table)[:2]] == [
-        ["random 5.0, clip 3.4", "5.0*, 4.1*", "not significant"],
-        ["tmars 6.5, random 5.0", "4.0*, 5.0*", "not significant"],
+        ["random 5.0, clip 3.4", "5.0, 4.1", "training noise unknown"],
+        ["tmars 6.5, random 5.0", "4.0, 5.0", "training noise unknown"],
     ]
 
 
@@ -34,7 +34,7 @@ def test_findings_over_sizes_name_them() -> None:
         [captioned("icc", 0.3, size=100_000), captioned("icc", 0.3, size=500_000)], NOTHING
     )
     assert [row[2:5] for row in texts(table)] == [
-        ["icc 100k 35.8, icc 500k 30.9", "30.0*, 30.0*", "not significant"]
+        ["icc 100k 35.8, icc 500k 30.9", "30.0, 30.0", "training noise unknown"]
     ]
 
 
@@ -108,4 +108,7 @@ def test_every_headline_metric_has_rankings() -> None:
     assert rows(made) == [
         ["coco: 100k and 200k", "text-to-image R@1 (%)", "4", "1.00"],
         ["coco: 100k and 200k", "zero-shot (%)", "4", "1.00"],
+        # The second metric ranks them in reverse: two metrics are compared at each size.
+        ["coco, 100k", "text-to-image R@1 (%) and zero-shot (%)", "4", "-1.00"],
+        ["coco, 200k", "text-to-image R@1 (%) and zero-shot (%)", "4", "-1.00"],
     ]

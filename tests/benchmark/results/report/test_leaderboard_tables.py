@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.leaderboard import group, headlines, leaderboards
+from benchmark.results.report.certainty import UNKNOWN, RunFolders
+from benchmark.results.report.leaderboard import REFERENCE_ONLY, group, headlines, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from tests.benchmark.results.report.made_results import (
@@ -23,7 +23,7 @@ def run(name: str, *, cider: float = 0.5, size: int = 200_000, seed: int = 0) ->
 
 def test_rows_are_ordered_by_family() -> None:
     tables = metric_tables(run(name) for name in ("oracle", "clip", "zeta", "random"))
-    assert [row[0] for row in texts(tables[0])] == ["random", "clip", "zeta", "oracle"]
+    assert [row[0] for row in texts(tables[0])] == ["random", "clip", "zeta", "oracle" + REFERENCE_ONLY]
 
 
 def test_a_table_holds_runs_of_one_protocol_alone() -> None:
@@ -79,9 +79,9 @@ def test_means_in_percent_without_emphasis() -> None:
     assert texts(table) == [
         ["random", "40.0", "–", "0.800"],
         ["clip", "51.2", "–", "0.800"],
-        ["oracle", "200.0", "–", "0.800"],
+        ["oracle" + REFERENCE_ONLY, "200.0", "–", "0.800"],
     ]
-    assert table.notes == ["S is missing: no models"]
+    assert table.notes == [UNKNOWN, "S is missing: no models"]
 
 
 def test_ties_are_explained_beside_retrieval() -> None:
@@ -93,16 +93,16 @@ def test_ties_are_explained_beside_retrieval() -> None:
         0
     ]
     assert table.header == ["filter", "T2I R@1"]
-    (note,) = table.notes
+    _, note = table.notes
     assert note.startswith(
         "Ties count against the model. By CLIP_benchmark's rule, figures would be higher by at most"
     )
     assert note.endswith("in points: T2I 1.3.")
 
 
-def test_seeds_are_averaged_with_half_of_the_t_interval() -> None:
+def test_seeds_are_averaged_with_their_interval() -> None:
     runs = [run("clip", seed=seed, cider=cider) for seed, cider in enumerate((0.4, 0.5, 0.6))]
-    assert texts(metric_tables(runs)[0]) == [["clip", "50.0 ± 24.8", "–", "0.800 ± 0.000"]]
+    assert texts(metric_tables(runs)[0]) == [["clip", "50.0 (25.2 to 74.8)", "–", "0.800 (0.800 to 0.800)"]]
     assert texts(metric_tables(runs[:2])[0]) == [["clip", "45.0", "–", "0.800"]]
 
 
@@ -121,7 +121,7 @@ def test_scores_that_cost_nothing_have_no_rate() -> None:
 
 def test_selectors_and_other_captions_label_a_run() -> None:
     clusters = run("clip")
-    clusters = replace(clusters, selection=replace(clusters.selection, selector="cluster_sorted"))
+    clusters = replace(clusters, selection=replace(clusters.selection, selector="cluster_sorted", sha256="c"))
     described = replace(run("clip"), config={"captions": {"columns": [], "files": ["described"]}})
     tables = metric_tables([run("clip"), clusters, described])
     assert [row[0] for row in texts(tables[0])] == ["clip", "clip, cluster_sorted", "clip, other captions"]
@@ -138,14 +138,14 @@ def test_classification_and_diversity_in_their_units() -> None:
     assert texts(diversity) == [["clip", "50.0", "83.8"]]
     assert zero_shot.header == ["filter", "zero-shot", "probe"]
     assert texts(zero_shot) == [["clip", "12.5", "–"]]
-    assert zero_shot.notes == ["probe is missing: the image tower is locked"]
+    assert zero_shot.notes == [UNKNOWN, "probe is missing: the image tower is locked"]
 
 
 def test_labels_hold_the_settings_that_differ() -> None:
     def vas(seed: int, target: str | None, weights: str) -> Result:
         made = run("vas", seed=seed)
         settings = made.selection.config | {"target": target, "weights": weights}
-        return replace(made, selection=replace(made.selection, config=settings))
+        return replace(made, selection=replace(made.selection, config=settings, sha256=str(target)))
 
     runs = [
         vas(0, None, "/a/l14"),
@@ -155,4 +155,5 @@ def test_labels_hold_the_settings_that_differ() -> None:
     ]
     rows = texts(metric_tables(runs)[0])
     assert [row[0] for row in rows] == ["vas (target=None)", "vas (target=coco.npy)"]
-    assert sum("±" in row[1] for row in rows) == 1  # runs that differ in the seed and in paths share a row
+    boards = leaderboards(runs)
+    assert [len(entry.runs) for entry in boards[0].entries] == [3, 1]  # of other seeds and folders: one row

@@ -59,8 +59,8 @@ def test_json_holds_the_leaderboards_nested() -> None:
     assert [(b["title"], b["k"]) for b in (smaller, board)] == [("demo 100k", 1000), ("demo 200k", 2000)]
     assert board["protocol"]["fingerprint"] == protocol().fingerprint
     assert board["protocol"]["facts"] == protocol().facts
-    entries = [(e["label"], e["upper_bound"], [r["seed"] for r in e["runs"]]) for e in board["entries"]]
-    assert entries == [("clip", False, [0, 1]), ("oracle", True, [0])]
+    entries = [(e["label"], e["competes"], [r["seed"] for r in e["runs"]]) for e in board["entries"]]
+    assert entries == [("clip", True, [0, 1]), ("oracle", False, [0])]
     first, second = board["entries"][0]["runs"][0]["models"]["captioner"]["coco"]
     assert (first["value"], first["interval"], second["reason"]) == (0.5, [0.4, 0.6], "no models, no Java")
 

@@ -129,7 +129,7 @@ def test_size_and_metrics_can_be_chosen(page: Any) -> None:
     page.locator("#choose-metrics").select_option("captioner on coco")
     assert "BLEU-4" in page.locator(TABLE).inner_text()
     page.locator("#choose-board").select_option(label="demo 100k")
-    assert page.locator(f"{BOARD} h2").inner_text() == "demo 100k"
+    assert page.locator(f"{BOARD} h2").inner_text() == "demo 100k: synthetic demo world"
     assert "BLEU-4" in page.locator(TABLE).inner_text()
     assert page.evaluate(LABELS) == ["oracle", "icc", "clip", "random"]
 

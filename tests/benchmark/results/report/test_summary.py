@@ -4,27 +4,49 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.summary import publish, summary_board, summary_table
+from benchmark.results.report.leaderboard import leaderboards
+from benchmark.results.report.summary import publish, size_table, summary_board, summary_table
 from benchmark.results.report.table import Cell, Table
+from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import captioned, protocol, texts
 
 
+def summary_of(results: list[Result]) -> Table:
+    return summary_table(summary_board(leaderboards(results)), RunFolders({}))
+
+
 def test_filters_are_rows_and_the_best_comes_first() -> None:
-    table = summary_table(summary_board([captioned("random", 0.2), captioned("clip", 0.3)]), RunFolders({}))
-    assert [row[:2] for row in texts(table)] == [["clip", "30.0*"], ["random", "20.0*"]]
+    table = summary_of([captioned("random", 0.2), captioned("clip", 0.3)])
+    assert [row[:2] for row in texts(table)] == [["clip", "30.0"], ["random", "20.0"]]
+    assert any(note.startswith("Training noise unknown") for note in table.notes)
     assert table.header[:2] == ["filter", "CIDEr, coco"]
 
 
-def test_three_seeds_have_an_interval_and_may_be_bold() -> None:
-    runs = [replace(captioned("clip", 0.3 + seed / 100), seed=seed) for seed in range(3)]
-    table = summary_table(summary_board([captioned("random", 0.2), *runs]), RunFolders({}))
-    assert [row[1] for row in texts(table)] == ["31.0 (28.5 to 33.5)", "20.0*"]
+def test_three_seeds_of_one_filter_give_all_an_interval() -> None:
+    runs = [captioned("clip", 0.3 + seed / 100, seed=seed) for seed in range(3)]
+    table = summary_of([captioned("random", 0.2), *runs])
+    assert [row[1] for row in texts(table)] == ["31.0 (28.5 to 33.5)", "20.0 (15.7 to 24.3)"]
+    assert table.header[1] == "CIDEr (over seeds), coco"
 
 
-def test_clean_pairs_are_a_percentage_of_the_kept_pairs() -> None:
+def test_the_best_size_is_that_of_the_highest_mean() -> None:
+    means = {100_000: 0.2, 200_000: 0.1, 500_000: 0.3}
+    runs = [captioned("clip", mean, size=size) for size, mean in means.items()]
+    runs += [captioned("icc", 0.2, size=size) for size in (200_000,)]
+    boards = leaderboards(runs)
+    table = summary_table(boards[1], RunFolders({}), boards)
+    column = table.header.index("best size")
+    assert {row[0]: row[column] for row in texts(table)} == {"clip": "500k", "icc": "–"}
+    sizes = size_table(boards[1], boards, RunFolders({}))
+    assert sizes.header == ["filter", "CIDEr, 100k", "CIDEr, 200k", "CIDEr, 500k"]
+    assert texts(sizes) == [["clip", "20.0", "10.0", "30.0"]]
+    assert "best size" not in summary_table(boards[1], RunFolders({})).header
+
+
+def test_descriptions_are_a_percentage_of_the_kept_pairs() -> None:
     made = replace(captioned("clip", 0.3), kept={"concrete": 15, "person": 4, "abstract": 1})
-    table = summary_table(summary_board([made, captioned("random", 0.2)]), RunFolders({}))
-    assert table.header[2:] == ["clean pairs kept", "scoring, worker s"]
+    table = summary_of([made, captioned("random", 0.2)])
+    assert table.header[2:] == ["descriptions among the kept", "scoring, worker s"]
     assert [row[2:] for row in texts(table)] == [["75%", "12"], ["–", "12"]]
 
 
@@ -54,9 +76,9 @@ def test_a_file_without_markers_is_refused() -> None:
 
 def test_the_size_with_the_most_runs_is_published_and_named() -> None:
     smaller = [captioned(name, 0.3, size=100_000) for name in ("clip", "icc")]
-    runs = [replace(captioned("clip", 0.3), seed=seed) for seed in range(3)]
+    runs = [captioned("clip", 0.3, seed=seed) for seed in range(3)]
     elsewhere = [replace(captioned("icc", 0.3), protocol=protocol("web"), seed=seed) for seed in range(4)]
-    table = summary_table(summary_board([*smaller, *runs, *elsewhere]), RunFolders({}))
+    table = summary_of([*smaller, *runs, *elsewhere])
     assert [row[0].text for row in table.rows] == ["clip"]
     assert table.notes[0] == f"Protocol: demo 200k ({protocol().fingerprint}), 3 runs."
 
