@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from benchmark.results.report.published_figures import published_tables
+from benchmark.results.report.published_figures import published_tables, study_tables
 from benchmark.run.config import CONF
 from tests.command_line import Run
 from tests.test_documentation import check, prepare
@@ -81,7 +81,7 @@ def test_what_is_not_built_only_becomes_less(paper: Paper) -> None:
 
 def test_every_table_with_recorded_digits_is_listed() -> None:
     listed = {(paper.paper, entry.number) for paper, entry in ENTRIES if entry.is_table}
-    assert {(table.paper, table.number) for table in published_tables()} <= listed
+    assert {(table.paper, table.number) for table in (*published_tables(), *study_tables())} <= listed
 
 
 @pytest.mark.parametrize("command", COMMANDS)

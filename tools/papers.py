@@ -13,7 +13,7 @@ import yaml
 from pydantic import TypeAdapter
 
 from benchmark.core.paths import write_text
-from benchmark.results.report.published_figures import published_tables
+from benchmark.results.report.published_figures import published_tables, study_tables
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "papers.md"
@@ -103,7 +103,8 @@ def commands(entry: Entry) -> Iterator[str]:
 
 def recorded_digits(paper: str) -> set[str]:
     """Return the numbers of the paper's tables whose printed digits are data."""
-    return {table.number for table in published_tables() if table.paper == paper}
+    downstream = {table.number for table in published_tables() if table.paper == paper}
+    return downstream | {table.number for table in study_tables() if table.paper == paper}
 
 
 def page(listed: Sequence[Paper]) -> str:
@@ -152,7 +153,7 @@ def _row(paper: Paper, entry: Entry) -> list[str]:
 def _digits(paper: str, entry: Entry) -> str:
     if not entry.is_table:
         return ""
-    return "data" if entry.number in recorded_digits(paper) else entry.digits
+    return "data" if entry.number in recorded_digits(paper) else entry.digits or "not recorded"
 
 
 if __name__ == "__main__":
