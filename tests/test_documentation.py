@@ -123,9 +123,8 @@ def jobs(arguments: list[str]) -> Iterator[list[str]]:
     yield from map(list, zip(*padded, strict=True)) if values else [[]]
 
 
-@pytest.fixture(autouse=True)
-def _prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What the documentation asks a user to have: filters of his own, and variables with folders of data."""
+def prepare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Set up what the documentation asks a user to have: filters of his own, and variables with folders of data."""
     register_resolvers()
     write_own_parts(tmp_path)
     install_own_parts(tmp_path)
@@ -133,6 +132,11 @@ def _prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     for name in VARIABLES:
         monkeypatch.setenv(name, f"/data/{name.lower()}")
+
+
+@pytest.fixture(autouse=True)
+def _prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    prepare(monkeypatch, tmp_path)
 
 
 COMMANDS = [command for page in PAGES for command in shown_commands(page.read_text())]

@@ -17,7 +17,12 @@ FOLDER = Path(__file__).parent / "published"
 SIZE_UNITS = {"k": 1_000, "m": 1_000_000}
 ICC = "ICC"
 BEST = "†"
-SETS = {"coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k", "imagenet": "ImageNet"}
+SETS = {
+    "coco": "COCO", "nocaps": "NoCaps", "flickr30k": "Flickr30k", "imagenet": "ImageNet",
+    "datacomp_retrieval": "DataComp retrieval", "datacomp": "DataComp",
+}  # fmt: skip
+# Of tables with several models on one evaluation set.
+MODELS = {"clip_rn50": "RN50: ", "clip_vit_b": "ViT-B: "}
 NOTES = (
     f"{BEST} best as printed: the highest figure of its size and column, recomputed from the figures, ties included.",
     "Single runs of the paper's own setting: nothing can be said of significance, and nothing here is comparable with"
@@ -66,6 +71,44 @@ class PublishedTable:
         return highest
 
 
+@dataclass(frozen=True)
+class StudyTable:
+    """A table of a paper whose rows are no filters: correlations, shares of a pool, other papers' models.
+
+    Args:
+        rows: the name of the row, and its figures as printed.
+        notes: what is odd about the figures.
+    """
+
+    paper: str
+    citation: str
+    number: str
+    about: str
+    header: list[str]
+    rows: list[list[str]]
+    notes: list[str]
+
+
+@cache
+def study_tables() -> tuple[StudyTable, ...]:
+    """Return all tables of studies, paper by paper."""
+    tables = []
+    for path in sorted(FOLDER.glob("*.yaml")):
+        paper = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for table in paper.get("studies", []):
+            header = table["header"]
+            rows = [
+                line.rsplit(maxsplit=len(header) - 1) for line in filter(None, table["rows"].splitlines())
+            ]
+            tables.append(
+                StudyTable(
+                    paper["paper"], paper["citation"], table["number"], table["about"], header, rows,
+                    table.get("notes", []),
+                )
+            )  # fmt: skip
+    return tuple(tables)
+
+
 @cache
 def published_tables() -> tuple[PublishedTable, ...]:
     """Return all tables, paper by paper."""
@@ -84,7 +127,7 @@ def paper_figure(paper: str, number: str, filter_name: str, size: int, measure: 
 
 def _tables(path: Path) -> Iterator[PublishedTable]:
     paper = yaml.safe_load(path.read_text(encoding="utf-8"))
-    for table in paper["tables"]:
+    for table in paper.get("tables", []):
         measures = [
             Measure(columns["model"], columns["evaluation"], metric)
             for columns in table["columns"]
@@ -97,12 +140,12 @@ def _tables(path: Path) -> Iterator[PublishedTable]:
             rows.append(PublishedRow(name, samples, dict(zip(measures, figures, strict=True))))
         yield PublishedTable(
             paper["paper"], paper["citation"], table["number"], table["about"], table.get("protocol", ""), rows,
-            [*table.get("notes", []), paper["bold"]],
+            [*table.get("notes", []), table.get("bold", paper["bold"])],
         )  # fmt: skip
 
 
 def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
-    """Return every table of a paper with only the columns of the `chosen` metrics; None: all."""
+    """Return every table of a paper with only the columns of the `chosen` metrics; None: all, and the studies."""
     tables = []
     for published in published_tables():
         measures = [m for m in published.measures if chosen is None or m.metric in chosen]
@@ -117,11 +160,20 @@ def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
                 for m, is_best in zip(measures, bold, strict=True)
             ]
             rows.append([*plain(row.filter, size_text(row.size)), *cells])
-        header = ["filter", "size", *(f"{SETS[m.evaluation]} {SHORT[m.metric]}" for m in measures)]
+        header = ["filter", "size", *map(_column, measures)]
         title = f"Published: Table {published.number} of {published.paper}: {published.about}"
         notes = [f"Source: {published.citation}.", *published.notes, *NOTES]
         tables.append(Table(title, header, rows, notes))
+    for study in study_tables() if chosen is None else ():
+        title = f"Published: Table {study.number} of {study.paper}: {study.about}"
+        rows = [plain(*row) for row in study.rows]
+        tables.append(Table(title, study.header, rows, [f"Source: {study.citation}.", *study.notes]))
     return tables
+
+
+def _column(measure: Measure) -> str:
+    """Return the name of a measure's column."""
+    return f"{MODELS.get(measure.model, '')}{SETS[measure.evaluation]} {SHORT.get(measure.metric, measure.metric)}"
 
 
 def paper_rows(

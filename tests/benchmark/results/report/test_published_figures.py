@@ -13,6 +13,7 @@ from benchmark.results.report.published_figures import (
     paper_figure,
     paper_tables,
     published_tables,
+    study_tables,
 )
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import (
@@ -27,14 +28,18 @@ from tests.benchmark.results.report.made_results import (
 CIDER = Measure("captioner", "coco", "CIDEr")
 RECALL = Measure("dual_encoder", "flickr30k", "text_to_image_R@10")
 SUBMISSION = "ICC, first submission"
+PARROT = "Parrot Captions"
+ZERO_SHOT = Measure("dual_encoder", "imagenet", "zero_shot")
 
 
 def test_the_tables_are_there_with_all_their_cells() -> None:
     shapes = {(t.paper, t.number): (len(t.rows), len(t.measures)) for t in published_tables()}
     assert shapes == {
-        ("DS-CLIP", "2b"): (3, 1), ("DS-CLIP", "2f"): (4, 1),
+        ("DS-CLIP", "2a"): (2, 1), ("DS-CLIP", "2b"): (3, 1), ("DS-CLIP", "2c"): (8, 1), ("DS-CLIP", "2d"): (4, 1),
+        ("DS-CLIP", "2e"): (3, 1), ("DS-CLIP", "2f"): (4, 1),
         (ICC, "1"): (18, 14), (ICC, "2"): (18, 6), (ICC, "5"): (3, 4),
         (SUBMISSION, "2"): (4, 6), (SUBMISSION, "5"): (3, 6), (SUBMISSION, "6"): (12, 12),
+        (PARROT, "2"): (6, 6), (PARROT, "3"): (5, 6), (PARROT, "4"): (5, 6), (PARROT, "5"): (5, 6),
     }  # fmt: skip
     for table in published_tables():
         assert len({(row.filter, row.size) for row in table.rows}) == len(table.rows)
@@ -51,6 +56,10 @@ def test_the_tables_are_there_with_all_their_cells() -> None:
         (SUBMISSION, "2", "icc", 500_000, CIDER, 42.5),
         (SUBMISSION, "6", "complexity_action", 1_000_000, Measure("captioner", "coco", "BERTScore"), -3.9),
         (SUBMISSION, "6", "icc", 1_000_000, RECALL, 67.5),
+        ("DS-CLIP", "2c", "cluster_uniform+rewrite+describe", 1_500_000, ZERO_SHOT, 22.5),
+        ("DS-CLIP", "2e", "cluster_uniform:100000", 7_500_000, ZERO_SHOT, 34.7),
+        (PARROT, "2", "no_text", 12_000_000, Measure("clip_rn50", "imagenet", "zero_shot"), 0.409),
+        (PARROT, "5", "rsc>=0.1", 3_000_000, Measure("clip_vit_b", "datacomp", "average"), 0.116),
     ],
 )
 def test_figures_are_those_of_the_paper(
@@ -63,6 +72,26 @@ def test_digits_are_kept_as_printed() -> None:
     table = next(table for table in published_tables() if table.paper == ICC)
     polos = [row.figures[Measure("captioner", "coco", "Polos")] for row in table.rows[2:4]]
     assert (polos, table.rows[0].figures[CIDER]) == (["0.20", "0.20"], "5")
+
+
+def test_the_tables_of_studies_are_there_with_all_their_cells() -> None:
+    shapes = {(t.paper, t.number): (len(t.rows), len(t.header)) for t in study_tables()}
+    assert shapes == {
+        (ICC, "3"): (5, 7), (ICC, "4"): (2, 4), (ICC, "6"): (12, 5),
+        (SUBMISSION, "1"): (3, 7), (SUBMISSION, "4"): (4, 4),
+        (PARROT, "1"): (7, 2), (PARROT, "6"): (7, 2), (PARROT, "7"): (7, 2), (PARROT, "9"): (3, 2),
+        ("AVA-Captions", "1a"): (3, 10), ("AVA-Captions", "1b"): (5, 5),
+    }  # fmt: skip
+    assert all(len(row) == len(table.header) for table in study_tables() for row in table.rows)
+
+
+def test_rates_of_images_with_text_follow_from_the_totals() -> None:
+    for table in (table for table in study_tables() if len(table.rows) == 7):
+        images, with_text, *rates = (float(row[1].replace(",", "").rstrip("%")) for row in table.rows)
+        share, exact, exact_with_text, fuzzy, fuzzy_with_text = (rate / 100 for rate in rates)
+        assert with_text / images == pytest.approx(share, abs=0.002)
+        assert exact / share == pytest.approx(exact_with_text, abs=0.01)
+        assert fuzzy / share == pytest.approx(fuzzy_with_text, abs=0.025)
 
 
 def test_every_best_cell_of_the_icc_papers_is_iccs() -> None:
@@ -103,7 +132,10 @@ def test_best_cells_are_marked_with_a_sign_per_size() -> None:
 def test_chosen_metrics_are_the_columns_of_papers_too() -> None:
     tables = paper_tables({"SPICE"})
     assert [table.header[2:] for table in tables] == [["COCO S", "NoCaps S"]] * 2 + [["COCO S"]] * 3
-    assert [table.header[2:] for table in paper_tables({"zero_shot"})] == [["ImageNet zero-shot"]] * 2
+    assert [table.header[2:] for table in paper_tables({"zero_shot"})] == [
+        *[["ImageNet zero-shot"]] * 6,
+        *[["RN50: ImageNet zero-shot", "ViT-B: ImageNet zero-shot"]] * 4,
+    ]
     assert paper_tables({"linear_probe"}) == []
 
 

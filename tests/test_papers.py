@@ -1,0 +1,115 @@
+"""docs/papers.md: current, complete, and its commands start."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from benchmark.results.report.published_figures import published_tables, study_tables
+from benchmark.run.config import CONF
+from tests.command_line import Run
+from tests.test_documentation import check, prepare
+from tools.papers import PAGE, Entry, Paper, commands, page, papers, recorded_digits
+
+PAPERS = papers()
+ENTRIES = [(paper, entry) for paper in PAPERS for entry in paper.entries]
+COMMANDS = list(dict.fromkeys(command for _, entry in ENTRIES for command in commands(entry)))
+PLANNED = [
+    command for _, entry in ENTRIES for command in map("python -m benchmark {}".format, entry.demo)
+    if "task=" not in command and "FOLDER" not in command
+]  # fmt: skip
+# What has no command yet, or in part. Take out what you build; nothing may be added.
+NOT_BUILT = {
+    "ICC": "Figure 1, Figure 2, Section 4, speed, Figure 5, Figure 6, Figure 7, Figure 8, Figure 9",
+    "ICC, first submission": "Figure 1, Figure 3, Figure 4, Table 4, Figure 5, Figure 6",
+    "DS-CLIP": "Table 1, Table 2a, Figure 4, Figure 5",
+    "Parrot Captions": "Figure 1, Figure 3, Figure 8, Table 2, Table 3, Table 4, Table 5, Figure 6, Figure 7,"
+    " Table 8, Table 10, Table 11, Table 12, Table 13, Figure 9, Figure 10, Figure 11, Figure 12, Figure 13,"
+    " Figure 14, Figure 15",
+    "AVA-Captions": "Figure 1, Figure 2, Figure 3, Table 1a, Table 1b, Figure 6, Table 2, Table S1, Table S2,"
+    " Table S3, Figure S1, Figure S2",
+}
+# The last table and figure of each paper; DS-CLIP's Table 2 has the parts a to f, AVA-Captions' Table 1 a and b.
+NUMBERED = {
+    "ICC": {"Table": 6, "Figure": 9},
+    "ICC, first submission": {"Table": 6, "Figure": 7},
+    "DS-CLIP": {"Table": 2, "Figure": 5},
+    "Parrot Captions": {"Table": 14, "Figure": 15},
+    "AVA-Captions": {"Table": 2, "Figure": 6, "Table S": 4, "Figure S": 2},
+}
+
+
+def test_the_page_of_papers_is_current() -> None:
+    assert PAGE.read_text() == page(PAPERS), "run `python -m tools.papers`"
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.paper)
+def test_every_table_and_figure_of_a_paper_is_listed(paper: Paper) -> None:
+    expected = {
+        f"{kind}{n}" if kind[-1] == "S" else f"{kind} {n}"
+        for kind, last in NUMBERED[paper.paper].items()
+        for n in range(1, last + 1)
+    }
+    listed = [entry.item for entry in paper.entries if not entry.item.startswith("Section")]
+    assert len(set(listed)) == len(listed)
+    assert {re.sub(r"[a-f]$", "", item) for item in listed} == expected
+
+
+@pytest.mark.parametrize(("paper", "entry"), ENTRIES, ids=lambda value: getattr(value, "item", ""))
+def test_an_entry_has_commands_or_says_why_not(paper: Paper, entry: Entry) -> None:
+    assert entry.real or entry.reason or entry.missing
+    assert bool(entry.real) == bool(entry.needs)
+    assert bool(entry.demo) == bool(entry.small)
+    if entry.real:
+        assert bool(entry.demo) != bool(entry.reason), "a small version, or the reason why there is none"
+    else:
+        assert not entry.demo
+        assert bool(entry.reason) != bool(entry.missing)
+    if entry.digits:
+        assert entry.is_table
+        assert entry.number not in recorded_digits(paper.paper)
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.paper)
+def test_what_is_not_built_only_becomes_less(paper: Paper) -> None:
+    missing = [entry.item for entry in paper.entries if entry.missing]
+    assert ", ".join(missing) == NOT_BUILT[paper.paper]
+
+
+def test_every_table_with_recorded_digits_is_listed() -> None:
+    listed = {(paper.paper, entry.number) for paper, entry in ENTRIES if entry.is_table}
+    assert {(table.paper, table.number) for table in (*published_tables(), *study_tables())} <= listed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_papers_command_names_configs_and_settings(command: str) -> None:
+    for override in OverridesParser.create().parse_overrides(shlex.split(command)[3:]):
+        name, _, setting = override.key_or_group.partition(".")
+        values = (
+            list(override.sweep_string_iterator()) if override.is_sweep_override() else [override.value()]
+        )
+        if name == "task" and setting:
+            (task,) = re.findall(r"task=(\w+)", command)
+            assert setting in yaml.safe_load((CONF / "task" / f"{task}.yaml").read_text()), (
+                f"{setting}: no such setting"
+            )
+        elif (CONF / name).is_dir() and not setting and name not in {"size", "metrics"}:
+            assert [v for v in values if not (CONF / name / f"{v}.yaml").is_file()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_papers_command_would_start(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    prepare(monkeypatch, tmp_path)
+    check(command)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", dict.fromkeys(PLANNED))
+def test_a_papers_command_can_be_planned_on_the_demo(command: str, run: Run, tmp_path: Path) -> None:
+    done = run(*shlex.split(command)[3:], f"results_dir={tmp_path}", "plan=true")
+    assert done.returncode == 0, done.stderr
+    assert "Nothing was run." in done.stdout
