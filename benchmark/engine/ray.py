@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, panics_as_errors
 from benchmark.core.extras import require
 from benchmark.core.launch import take_cores
 from benchmark.core.paths import cache_dir, write_text
@@ -222,4 +222,5 @@ class _Actor:
         return None, own_usage()
 
     def call(self, piece: Any) -> tuple[Any, Usage]:
-        return self._work(piece), own_usage()
+        with panics_as_errors():
+            return self._work(piece), own_usage()
