@@ -65,7 +65,6 @@ def test_ray_reports_no_usage(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@needs_extra("wandb")
 def test_workers_without_a_home_folder_leave_nothing(
     build_once: BuildOnce, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
