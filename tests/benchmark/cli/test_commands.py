@@ -375,7 +375,7 @@ REMEDIES = [
     (f"{SELECT} pool.url=pool pool.demo.pairs=5", r"`(python -m benchmark --cfg job)`"),
     ("task=profile pool=img2dataset pool.url=long", r"add (profile\.images=false)"),
     ("task=report results_dir=none", r"run `(python -m benchmark filter=random,clip)`"),
-    (f"{SELECT} pool.url=pool filter=no_text", r"with (task=export)"),
+    (f"{SELECT} pool.url=pool filter=no_text", r"with (task=export) filter=icc"),
 ]
 TYPED = {
     "filter=": "filter=random",
