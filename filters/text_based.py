@@ -165,7 +165,7 @@ def _nltk_locations() -> Iterator[Files]:
     shared = [
         Path(part, "nltk_data") for part in ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib")
     ]
-    for data in [*named, Path.home() / "nltk_data", *own, *shared]:
+    for data in [*named, user_path("~/nltk_data"), *own, *shared]:
         yield data / "corpora" / "wordnet"
         archive = data / "corpora" / "wordnet.zip"
         if zipfile.is_zipfile(archive):

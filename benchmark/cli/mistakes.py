@@ -23,10 +23,12 @@ from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain
 # Among settings with equal names, the settings of these groups come first.
 FIRST = ("downstream", "filter", "task", "pool", "evalset", "selector")
 MOST = 3  # names that one line suggests
+TWICE = "{0} is chosen already; write {0}=NAME once, no plus"
 # Hydra's messages, and ours.
 ANSWERS = {
     r"Could not append to config\. An item is already at '([^']+)'": "{0} is a setting; write {0}=VALUE, no plus",
-    r"Multiple values for ([\w/]+)\.": "{0} is chosen already; write {0}=NAME once, no plus",
+    r"Multiple values for ([\w/]+)\.": TWICE,
+    r"([\w/]+) appears more than once in the final defaults list": TWICE,
     r"Ambiguous value for argument '([^'=]+)=": "--cfg shows the settings of one run; give {0} one value",
     r"Cannot find primary config '([^']+)'": "there is no config {0!r}; leave --config-name out",
     r"Additional config directory '([^']+)' not found": "--config-dir {0} must be a folder with configs",
@@ -137,7 +139,7 @@ def _composed(name: str, arguments: Sequence[str]) -> DictConfig:
 def _names(node: DictConfig, prefix: str = "") -> Iterator[str]:
     """Yield the dotted names of all settings."""
     for key in map(str, node):
-        if key.startswith("_"):
+        if key.startswith("_") or (prefix == "task." and key == "name"):  # no settings
             continue
         yield f"{prefix}{key}"
         plain = not OmegaConf.is_missing(node, key) and not OmegaConf.is_interpolation(node, key)

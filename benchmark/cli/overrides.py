@@ -6,9 +6,9 @@ Everything here is done before Hydra sees the arguments. An argument that cannot
 import re
 from collections.abc import Sequence
 from itertools import accumulate
-from pathlib import Path
 
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.paths import user_path
 from benchmark.run.config import ALL, CONF, shipped_names
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
@@ -133,7 +133,7 @@ def _rewritten(argument: str) -> str:
         raise UserError(f"seed={value} must be an integer; to sweep over seeds write seed={listed}")
     if group in GROUPS and NO_NAME.fullmatch(value):
         raise UserError(f"{name}={value} is unknown; {did_you_mean(value, shipped_names(group))}")
-    value = re.sub(r"(?<![^,\[])~(?=/|$)", str(Path.home()).replace("\\", r"\\"), value)
+    value = re.sub(r"(?<![^,\[])~(?=/|$)", str(user_path("~")).replace("\\", r"\\"), value)
     is_pattern = name in LOCATIONS and "$" not in value and re.search(r"[{&=]", value)
     special = PATH.fullmatch(value) and not UNQUOTED.fullmatch(value)
     return f"{name}={_quoted(value) if is_pattern or special else value}"

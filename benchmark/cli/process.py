@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from benchmark.core.launch import is_first_to_end
-from benchmark.core.paths import cache_folder
+from benchmark.core.paths import cache_folder, user_path
 
 LINE = "stopped; run the same command to go on"
 
@@ -29,6 +29,10 @@ _stopped: list[Stopped] = []  # a signal handler can leave an error nowhere else
 
 def set_environment() -> None:
     """Set what the user has not set. Raises `UserError` if the cache is not on this machine."""
+    if (home := user_path("~")).is_absolute():
+        os.environ.setdefault(
+            "HOME", str(home)
+        )  # the system's list of users knows it; configs read the variable
     os.environ["HYDRA_FULL_ERROR"] = "1"  # raise configuration errors instead of printing Hydra's summary
     os.environ.setdefault("PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S"))
     # Must be set before torch is imported. OpenMP threads that spin while they wait slow training tenfold on a busy

@@ -28,7 +28,7 @@ from omegaconf import DictConfig
 from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
 from benchmark.cli.mistakes import name_job, own_bug
 from benchmark.cli.process import end_with, is_stop, raise_if_stopped
-from benchmark.core.errors import UserError, disk_errors_as_one_line
+from benchmark.core.errors import UserError, disk_errors_as_one_line, panics_as_errors
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import cache_folder, remote_paths, write_text
@@ -144,7 +144,7 @@ class Sweep:
     def _share_work(self, jobs: Sequence[Job]) -> None:
         """Extract the features that jobs share; whatever goes wrong, each job then does its own part of it."""
         try:
-            with log_to_file(self.folder / "shared.log"):
+            with log_to_file(self.folder / "shared.log"), panics_as_errors():
                 extract_together(jobs)
         except USER_ERRORS as error:
             log.warning("the jobs share no work: %s", explain(error))

@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 
 def cache_home() -> str:
     """Return the folder that holds the caches of all programs."""
-    return os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    base = os.environ.get("XDG_CACHE_HOME")
+    return base or os.path.expanduser("~/.cache")  # noqa: PTH111  pathlib's raises RuntimeError
 
 
 def is_checked(path: Path) -> bool:

@@ -62,6 +62,22 @@ def disk_errors_as_one_line(path: Path | None = None) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def panics_as_errors(failure: str = "a tokenizer cannot read a caption") -> Iterator[None]:
+    """Turn a panic of a library in Rust within the block, which is not an `Exception`, into a `UserError`.
+
+    Tokenizers panic on a damaged ``tokenizer.json``, and on texts for which a regular expression in it takes too many
+    steps.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__module__ != "pyo3_runtime":  # each library has its own PanicException
+            raise
+        reason = str(error).strip().split("\n")[0][:200]
+        raise UserError(f"{failure}: {reason}; choose another checkpoint") from error
+
+
 def _reason(error: Exception, file: object) -> str | None:
     if isinstance(error, OSError) and error.errno is not None:
         # Without a file, permission was denied for something else than files.

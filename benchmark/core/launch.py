@@ -81,6 +81,14 @@ def end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
+def hide_wandb() -> None:
+    """Let libraries do without wandb in this worker process, where nothing is tracked.
+
+    timm imports it if it is installed; it then makes temporary folders, which stay when a worker is ended.
+    """
+    sys.modules.setdefault("wandb", None)  # type: ignore[arg-type]  # documented: its import raises ImportError
+
+
 @contextmanager
 def lost_processes_as_one_line() -> Iterator[None]:
     """End this process if its block talks to a process of the launch that has died.

@@ -28,9 +28,12 @@ Room = _Kept | _Computed  # the folders of the cache
 
 
 def cache_dir() -> Path:
-    """Return ``$XDG_CACHE_HOME/pairsift`` (default ``~/.cache/pairsift``). Raises `UserError` if it is a URL."""
+    """Return ``$XDG_CACHE_HOME/pairsift`` (default ``~/.cache/pairsift``).
+
+    Raises `UserError` if it is a URL, or below a home folder that nobody knows.
+    """
     base = cache_home()
-    if "://" in base:
+    if "://" in base or base.startswith("~"):
         raise UserError(f"XDG_CACHE_HOME={base} must be a folder of this machine; results_dir may be a URL")
     return Path(base) / PROJECT
 
@@ -64,7 +67,7 @@ def portable_paths(text: str) -> str:
 
     Paths in the copy of a remote folder become its URL again.
     """
-    home, text = Path.home(), remote_paths(text)
+    home, text = user_path("~"), remote_paths(text)
     text = re.sub(rf"(?<![\w.-]){re.escape(str(CHECKOUT))}/", "", text)
     return text if home == home.parent else re.sub(rf"(?<![\w.-]){re.escape(str(home))}/", "~/", text)
 

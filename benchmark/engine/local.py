@@ -12,7 +12,14 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from benchmark.core.devices import device_type, resolve_device
-from benchmark.core.launch import available_cores, ctrl_c_left_to_parent, end_with_parent, take_cores
+from benchmark.core.errors import panics_as_errors
+from benchmark.core.launch import (
+    available_cores,
+    ctrl_c_left_to_parent,
+    end_with_parent,
+    hide_wandb,
+    take_cores,
+)
 from benchmark.core.paths import cache_dir
 from benchmark.core.ranges import Device, Processes
 from benchmark.engine.base import Work
@@ -122,6 +129,7 @@ def _ending(exit_code: int) -> str:
 def _serve(pipe: "Connection[bytes, Any]", pickled: bytes, device: str, cores: int, caches: str) -> None:
     """Set up the work, answer, and do so for each piece that comes in a tuple, until an empty tuple comes."""
     end_with_parent()
+    hide_wandb()
     os.environ["XDG_CACHE_HOME"] = caches  # the fork server's may be older
     take_cores(cores)
     work: Work[Any, Any]
@@ -140,7 +148,8 @@ def _serve(pipe: "Connection[bytes, Any]", pickled: bytes, device: str, cores: i
 def _answer(action: Callable[[Any], Any], argument: Any) -> bytes:
     """Return the pickled (value, failure, usage) of the action: failure is None, or the error and its traceback."""
     try:
-        return pickle.dumps((action(argument), None, own_usage()))
+        with panics_as_errors():
+            return pickle.dumps((action(argument), None, own_usage()))
     except Exception as error:
         text = f"in a worker process:\n{traceback.format_exc()}"
         return pickle.dumps((None, (_portable(error), text), own_usage()))

@@ -10,9 +10,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, panics_as_errors
 from benchmark.core.extras import require
-from benchmark.core.launch import take_cores
+from benchmark.core.launch import hide_wandb, take_cores
 from benchmark.core.paths import cache_dir, write_text
 from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt
 from benchmark.engine.base import Work
@@ -218,8 +218,10 @@ class _Actor:
             )
         os.environ["XDG_CACHE_HOME"] = str(cache.parent)
         take_cores(self._cores)
+        hide_wandb()
         self._work.setup(self._device)
         return None, own_usage()
 
     def call(self, piece: Any) -> tuple[Any, Usage]:
-        return self._work(piece), own_usage()
+        with panics_as_errors():
+            return self._work(piece), own_usage()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import huggingface_hub  # its parts are imported when they are used
 from safetensors import SafetensorError, safe_open
 
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, panics_as_errors
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look, provide
@@ -118,12 +118,13 @@ def load_pretrained(loader: str | Any, name: str, **options: Any) -> Any:
 
     loader = getattr(transformers, loader) if isinstance(loader, str) else loader
     folder = locate_checkpoint(name)
+    failure = f"checkpoint {name} does not load as {loader.__name__}"
     try:
-        with quiet_transformers():
+        with quiet_transformers(), panics_as_errors(failure):
             loaded = loader.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         reason = str(error).strip().split("\n")[0][:200]
-        raise UserError(f"checkpoint {name} does not load as {loader.__name__}: {reason}") from error
+        raise UserError(f"{failure}: {reason}") from error
     tokenizer = getattr(loaded, "tokenizer", loaded)
     special = getattr(tokenizer, "all_special_tokens", None)
     if special is not None and len(tokenizer) <= len(special):

@@ -13,7 +13,7 @@ from PIL import Image
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import autocast, check_precision
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, panics_as_errors
 from benchmark.models.checkpoints import no_questions
 from benchmark.models.clip_weights import check_clip_model
 
@@ -114,12 +114,14 @@ def load_clip(
     check_clip_model(model, pretrained)
     autocast(check_precision(precision), device)  # refuses before the weights are loaded
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    failure = f"CLIP {model} / {pretrained} cannot be loaded"
     try:
         # open_clip only warns when the weights want QuickGELU (OpenAI's do) and the architecture's name does not.
         tag = open_clip.get_pretrained_cfg(model, pretrained or "")
         options: dict[str, Any] = {"device": device, "force_quick_gelu": bool(tag.get("quick_gelu"))}
         text_settings = open_clip.get_model_config(model)["text_cfg"]
-        with no_questions() if "hf_model_name" in text_settings else nullcontext():
+        asked = no_questions() if "hf_model_name" in text_settings else nullcontext()
+        with panics_as_errors(failure), asked:
             if load_weights:  # all of them: open_clip loads strictly
                 network, preprocess = open_clip.create_model_from_pretrained(
                     model, pretrained, weights_only=True, **options
@@ -136,7 +138,7 @@ def load_clip(
     except (RuntimeError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         # An unknown tag, no network, a broken file, a config with other fields.
         reason = str(error).split("\n")[0][:200]
-        raise UserError(f"CLIP {model} / {pretrained} cannot be loaded: {reason}") from None
+        raise UserError(f"{failure}: {reason}") from None
     network.eval().to(memory_format=torch.channels_last)
     return ClipModel(network, preprocess, tokenizer, device, precision)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.fetched_files import fetch_files
+from benchmark.core.paths import user_path
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import WEIGHTS, revision
 from benchmark.models.hub import on_the_hub
@@ -68,7 +69,7 @@ def _locate_weights(model: str, pretrained: str | None) -> Path:
     if tag.get("hf_hub"):
         repository, _, file = str(tag["hf_hub"]).rpartition("/")
         return on_the_hub(repository, (file,) if file else HUB_FILES)
-    path = Path.home() / ".cache" / "clip" / Path(tag["url"]).name  # where open_clip keeps what it fetches
+    path = user_path("~/.cache/clip") / Path(tag["url"]).name  # where open_clip keeps what it fetches
     if not path.is_file():
         fetch = partial(fetch_files, {path: tag["url"]})
         raise OnFirstUseError(f"from {tag['url']}", folder=path.parent, make=fetch)

@@ -114,7 +114,7 @@ class Pool:
             if not self._tars:
                 raise UserError(
                     f"pool {self.name} ({self.url}) holds metadata only, no tars, and images are needed; choose pairs"
-                    " by their captions with `python -m benchmark task=export filter=icc size=200k` on this pool, and"
+                    " by their captions with task=export filter=icc in place of this command's task and filter, and"
                     " download their images with the img2dataset command in the README.md that it writes"
                 )
             return self._tars

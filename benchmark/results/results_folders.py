@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 from benchmark.core.errors import UserError
 from benchmark.core.records import LeftOut, R, Record, scan_records
 from benchmark.results.protocol import LIMIT
-from benchmark.results.result import Result
+from benchmark.results.result import Evaluation, Result
 
 QUICK_TRY = "a quick try on the first {:,} images of each evaluation set, comparable to nothing"
+MAX_METRICS = 2_000  # over models and evaluation sets; a run of all papers' metrics has 114
+TOO_MANY = "{:,} metrics; a report shows at most {:,} of a record"
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -45,7 +47,8 @@ def _warn_once(line: str) -> None:
 class ResultsFolders:
     """Records of several folders; among records with one run id, the last one to finish counts.
 
-    `left_out` holds, by path, the files so far that were not readable, and quick tries, which no table may show.
+    `left_out` holds, by path, the files so far that were not readable or too large, and quick tries, which no table
+    may show.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -66,6 +69,9 @@ class ResultsFolders:
             for path, record in records.items():
                 if limit := image_limit(record):
                     self.left_out[path] = LeftOut(path, QUICK_TRY.format(limit))
+                    continue
+                if (count := _metric_count(record)) > MAX_METRICS:
+                    self.left_out[path] = LeftOut(path, TOO_MANY.format(count, MAX_METRICS))
                     continue
                 known = latest.get(record.run_id, (path, record))
                 _warn_of_other_metrics(known, (path, record))
@@ -92,6 +98,15 @@ def _metrics(record: Record) -> Any:
     if isinstance(record, Result):
         return {name: trained.evaluations for name, trained in record.downstream.items()}
     return None
+
+
+def _metric_count(record: Record) -> int:
+    """Return how many metrics a run or an evaluation has; 0 for other records."""
+    if isinstance(record, Result):
+        of_models = [trained.evaluations for trained in record.downstream.values()]
+    else:
+        of_models = [record.evaluations] if isinstance(record, Evaluation) else []
+    return sum(len(metrics) for evaluations in of_models for metrics in evaluations.values())
 
 
 def _finished(record: Record) -> str:

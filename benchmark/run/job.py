@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core.devices import check_computed, device_type, resolve_device
 from benchmark.core.disk import disk_space, require_writable
-from benchmark.core.errors import MistakesError, UserError, disk_errors_as_one_line
+from benchmark.core.errors import MistakesError, UserError, disk_errors_as_one_line, panics_as_errors
 from benchmark.core.launch import is_main_process, lost_processes_as_one_line
 from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
@@ -225,7 +225,7 @@ class Job:
         While the task runs, a remote `results_dir` is its copy in the cache.
         """
         try:
-            with disk_errors_as_one_line(), lost_processes_as_one_line():
+            with disk_errors_as_one_line(), lost_processes_as_one_line(), panics_as_errors():
                 if self.told is None:
                     self.check()
                 task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)

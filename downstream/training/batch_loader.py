@@ -6,9 +6,11 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
+from benchmark.core.errors import UserError, panics_as_errors
 from benchmark.core.launch import local_process_count, own_cores
 
 if TYPE_CHECKING:
@@ -27,6 +29,20 @@ class Items(Protocol[T_co]):
 
     def __getitem__(self, item: int, /) -> T_co:
         """Return an item, for example the batch of a step."""
+
+
+@dataclass(frozen=True)
+class _Answers(Generic[T]):
+    """Items in another process, a mistake of the user as an item: torch would add its traceback to the message."""
+
+    items: Items[T]
+
+    def __getitem__(self, item: int) -> T | UserError:
+        try:
+            with panics_as_errors():
+                return self.items[item]
+        except UserError as error:
+            return error
 
 
 def default_workers(device: torch.device) -> int:
@@ -89,9 +105,9 @@ def loader(
     import torch.utils.data
 
     workers, waiting = queue(workers, item_bytes() if workers and item_bytes else 0)
-    return iter(
+    loaded = iter(
         torch.utils.data.DataLoader(
-            cast("Dataset[T]", dataset),
+            cast("Dataset[T | UserError]", _Answers(dataset)),
             batch_size=None,
             sampler=items,
             num_workers=workers,
@@ -102,3 +118,10 @@ def loader(
             generator=torch.Generator(),
         )
     )
+    return map(_raised, loaded)
+
+
+def _raised(item: T | UserError) -> T:
+    if isinstance(item, UserError):
+        raise item
+    return item

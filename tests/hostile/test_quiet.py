@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,18 +26,22 @@ DEMO = [
 READ_IMAGE = "import sys, benchmark, onnxruntime; onnxruntime.InferenceSession(sys.argv[1])"
 
 
-def in_clean_folders(folder: Path, *command: str) -> None:
-    """Run Python where home, temporary and working folder are empty, as outside CI."""
+def in_clean_folders(folder: Path, *command: str, without: Sequence[str] = ()) -> str:
+    """Run Python where home, temporary and working folder are empty, as outside CI; return its stderr."""
     for name in ("home", "tmp", "cache", "work"):
         (folder / name).mkdir(exist_ok=True)
     homes = {"HOME": "home", "TMPDIR": "tmp", "XDG_CACHE_HOME": "cache"}
-    kept = {name: value for name, value in os.environ.items() if name not in ("CI", "ORT_DISABLE_TELEMETRY")}
-    environment = kept | {name: str(folder / of) for name, of in homes.items()} | {"PYTHONPATH": str(ROOT)}
+    environment = (
+        os.environ | {name: str(folder / of) for name, of in homes.items()} | {"PYTHONPATH": str(ROOT)}
+    )
+    for name in ("CI", "ORT_DISABLE_TELEMETRY", *without):
+        environment.pop(name, None)
     done = subprocess.run(
         [sys.executable, *command], cwd=folder / "work", env=environment, capture_output=True, text=True,
         timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
+    return done.stderr
 
 
 def left(folder: Path) -> dict[str, list[str]]:
@@ -58,6 +62,23 @@ def test_ray_reports_no_usage(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     set_environment()  # before its launcher imports Ray
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+@pytest.mark.slow
+def test_workers_without_a_home_folder_leave_nothing(
+    build_once: BuildOnce, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    tmp_path = tmp_path_factory.mktemp("w")
+    link(build_once("quiet", partial(draw, settings=DEMO)), tmp_path / "cache")
+    stderr = in_clean_folders(
+        tmp_path, "-m", "benchmark", "filter=clip", *DEMO, "size.samples=20000", "engine.workers=2",
+        "downstream=dual_encoder", "downstream.dual_encoder.training.samples_seen=128",
+        "downstream.dual_encoder.training.workers=2", "~evalset.classes", "metrics=[rouge_l]", without=["HOME"],
+    )  # fmt: skip
+    assert all(line[:2].isdigit() for line in stderr.splitlines() if "rror" in line or "arning" in line), (
+        stderr
+    )
+    assert left(tmp_path) == {"home": [], "tmp": [], "cache": ["pairsift"], "work": ["results"]}
 
 
 @pytest.mark.full

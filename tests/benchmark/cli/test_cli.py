@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -141,6 +142,24 @@ def test_unexpected_errors_keep_their_traceback(pool_folder: Path, tmp_path: Pat
     assert done.returncode == 1
     assert "ZeroDivisionError: a bug" in done.stderr
     assert "Traceback" in done.stderr
+
+
+def test_a_user_without_a_home_folder_needs_only_a_cache(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pool_folder: Path
+) -> None:
+    def getpwuid(uid: int) -> NoReturn:
+        raise KeyError(uid)
+
+    monkeypatch.setattr("pwd.getpwuid", getpwuid)
+    monkeypatch.delenv("HOME")
+    monkeypatch.chdir(tmp_path)
+    done = run(*POOL, f"pool.url={pool_folder}", "seed=0,1")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert_one_line(
+        run(*POOL, f"pool.url={pool_folder}"), "XDG_CACHE_HOME=~/.cache must be a folder of this machine"
+    )
 
 
 def test_a_remote_cache_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

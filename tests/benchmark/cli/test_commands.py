@@ -361,28 +361,68 @@ def test_a_new_process_answers_within_seconds(typed: str) -> None:
     assert after.children_user + after.children_system - before.children_user - before.children_system < 3
 
 
-@pytest.mark.parametrize(
-    ("wrong", "remedy"),
-    [
-        (["pool.url=it's/pool"], r"special characters: (.*)"),
-        (["pool.url=pool", "pool.nsfw=[UNLIKELY]"], r"set (pool\.nsfw=\[\]) to keep"),
-        (["pool.url=pool", "pool.columns.text=texts"], r"did you mean '(text)'"),
-        (["pool.url=tars", "size.samples=9"], r"choose a size from 1 to (\d)"),
-    ],
-)
+SELECT = "task=select pool=img2dataset filter=random size.samples=2"
+# A wrong command, and where its line says what to type: a whole command, settings, or the last setting's value.
+REMEDIES = [
+    (f"{SELECT} pool.url=it's/pool", r"special characters: (.*)"),
+    (f"{SELECT} pool.url=pool pool.nsfw=[UNLIKELY]", r"set (pool\.nsfw=\[\]) to keep"),
+    (f"{SELECT} pool.url=pool pool.columns.text=texts", r"did you mean '(text)'"),
+    (f"{SELECT} pool.url=tars size.samples=9", r"choose a size from 1 to (\d)"),
+    (f"{SELECT} pool.url=pool seed=0:2", r"write (seed=\S+)"),
+    (f"{SELECT} pool.url=pool device=cuda:99", r"use (device=cpu)"),
+    (f"{SELECT} pool.url=pool fliter=random", r"did you mean (\S+)\?"),
+    (f"{SELECT} pool.url=pool pool.nfsw=[]", r"did you mean (\S+)\?"),
+    (f"{SELECT} pool.url=pool filter=rnadom", r"did you mean '(\w+)'"),
+    (f"{SELECT} pool.url=pool +filter=random", r"write (filter=)NAME once"),
+    (f"{SELECT} pool.url=pool filter=uid_list", r"add (filter\.path=)VALUE"),
+    (f"{SELECT} pool.url=pool shards=1/2", r"(task=score task\.shards=\S+)"),
+    (
+        "filter=random pool=img2dataset pool.url=pool size.samples=2 plan=true task=report",
+        r"for task=score, (select)",
+    ),
+    ("task=select filter=random size.samples=2 pool=./tars", r"write (pool=img2dataset pool\.url=\S+)"),
+    (f"{SELECT} pool.url=pool filter", r"`(python -m benchmark --help filter)`"),
+    (f"{SELECT} pool.url=pool pool.demo.pairs=5", r"`(python -m benchmark --cfg job)`"),
+    ("task=profile pool=img2dataset pool.url=long", r"add (profile\.images=false)"),
+    ("task=report results_dir=none", r"run `(python -m benchmark filter=random,clip)`"),
+    (f"{SELECT} pool.url=pool filter=no_text", r"with (task=export) filter=icc"),
+]
+TYPED = {
+    "filter=": "filter=random",
+    "filter.path=": "filter.path=uids.txt",
+    "task=export": "task=export filter=random",
+}  # NAME and VALUE are the user's
+
+
+@pytest.mark.parametrize(("wrong", "remedy"), REMEDIES)
 def test_a_remedy_works_as_it_is_typed(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: list[str], remedy: str
+    run: Run, small_demo: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str, remedy: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in ("it's/pool", "pool"):
         write_metadata(tmp_path / folder / "a.parquet", rows(5))
+    write_metadata(tmp_path / "long" / "a.parquet", rows(250))
     write_tar(tmp_path / "tars" / "0.tar", rows(5))
-    command = ["task=select", "pool=img2dataset", "filter=random", "size.samples=2"]
-    done = run(*command, *wrong)
+    (tmp_path / "uids.txt").write_text("".join(f"{row.uid}\n" for row in rows(5)))
+    command = shlex.split(wrong.replace("'", "\\'"))
+    done = run(*command)
     assert done.returncode == 2
-    found = re.search(remedy, done.stderr.splitlines()[-1])
+    found = re.search(remedy, done.stderr)
     assert found, done.stderr
-    setting = wrong[-1].partition("=")[0]
-    (typed,) = shlex.split(found[1])
-    given = typed if "=" in typed else f"{setting}={typed}"
-    assert run(*command, *wrong[:-1], given).returncode == 0
+    typed = shlex.split(TYPED.get(found[1], found[1]))
+    done = run(*retyped(command, typed, small_demo))
+    assert done.returncode == 0, done.stderr
+
+
+def retyped(command: Sequence[str], typed: Sequence[str], small_demo: Sequence[str]) -> list[str]:
+    """Return a command with what is typed in place of its last setting, or of its settings of the same names."""
+    *others, last = command
+    if typed[0] == "python":
+        whole = "filter=random,clip" in typed  # runs the demo for minutes: here a plan of a small one
+        return [*typed[3:], *([*small_demo, "plan=true"] if whole else [])]
+    if "=" not in typed[0]:
+        return [*others, f"{last.partition('=')[0]}={typed[0]}"]
+    names = {setting.partition("=")[0] for setting in typed}
+    unknown = last.partition("=")[0] in ("fliter", "pool.nfsw", "shards", "+filter")
+    kept = others if unknown else command
+    return [*(setting for setting in kept if setting.partition("=")[0] not in names), *typed]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
@@ -23,6 +24,7 @@ from benchmark.engine.workers import TRIES, WORKER_RUNS
 from benchmark.results.stopwatch import Stopwatch
 
 ROOT = Path(__file__).resolve().parents[3]
+PANIC = '{"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}}'
 SCRIPT = """
 import os, sys, time
 from pathlib import Path
@@ -221,6 +223,23 @@ def is_running(pid: int) -> bool:
 def test_the_first_error_ends_the_run(workers: int) -> None:
     with pytest.raises(ZeroDivisionError, match="at 3"):
         list(LocalEngine("cpu", workers).run(Square(breaks_at=3), range(50)))
+
+
+@dataclass
+class Panicking:
+    """Work in which a tokenizer panics."""
+
+    light: bool = False
+
+    def setup(self, device: str) -> None: ...
+
+    def __call__(self, number: int) -> None:
+        Tokenizer.from_str(PANIC)
+
+
+def test_a_panic_of_a_library_ends_the_run_with_its_reason() -> None:
+    with pytest.raises(UserError, match="Cannot parse precompiled_charsmap"):
+        list(LocalEngine("cpu", 2).run(Panicking(), range(4)))
 
 
 @dataclass

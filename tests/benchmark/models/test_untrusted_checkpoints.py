@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_model, load_pretrained
 from benchmark.models.clip_models import load_clip
 from benchmark.run.config import demo_model
+from tests.command_line import Run, assert_one_line
+from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
 CODE = """
@@ -115,6 +118,32 @@ def one_weight(path: Path) -> None:
     weights = load_file(path)
     weights.pop(next(name for name in weights if "attn" in name or "attention" in name))
     save_file(weights, path, {"format": "pt"})
+
+
+def plant_normalizer(folder: Path, normalizer: dict[str, object]) -> None:
+    """Give a checkpoint's tokenizer a step of normalisation, and let transformers read the tokenizer as it is."""
+    edit(folder / "tokenizer.json", {"normalizer": normalizer})
+    edit(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"})
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("icc", "does not load as AutoTokenizer"), ("clip", "cannot be loaded")]
+)
+def test_a_tokenizer_that_panics_when_loaded_is_an_error(name: str, line: str, tmp_path: Path) -> None:
+    folder = copied(name, tmp_path / "icc") / "icc/distilled/model" if name == "icc" else tmp_path / "clip"
+    clip = copied_clip(tmp_path / "clip", {})
+    plant_normalizer(folder, {"type": "Precompiled", "precompiled_charsmap": "AAAA"})
+    with pytest.raises(UserError, match=rf"{line}: Precompiled: .*; choose another checkpoint$"):
+        load_pretrained("AutoTokenizer", str(folder)) if name == "icc" else load_clip(clip, None, CPU)
+
+
+def test_a_tokenizer_that_panics_at_a_caption_is_one_line(run: Run, tmp_path: Path) -> None:
+    folder = copied("icc", tmp_path / "icc") / "icc/distilled/model"
+    plant_normalizer(folder, {"type": "Replace", "pattern": {"Regex": "([a-z]+)+!"}, "content": ""})
+    pool = write_pool(tmp_path / "pool", [[replace(row, text=40 * "a") for row in rows(2)]])
+    command = ["task=score", "pool=img2dataset", f"pool.url={pool}", "engine.workers=1"]
+    done = run(*command, "filter=icc", f"filter.checkpoint={folder}")
+    assert_one_line(done, "a tokenizer cannot read a caption: Onig: ")
 
 
 @pytest.mark.parametrize("remove", [all_weights, one_weight])

@@ -5,10 +5,13 @@ from functools import partial
 
 import pytest
 import torch
+from tokenizers import Tokenizer
 
+from benchmark.core.errors import UserError
 from downstream.training import batch_loader
 from downstream.training.batch_loader import default_workers, loader, queue, queue_bytes
 
+PANIC = '{"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}}'
 CPU, GIB = torch.device("cpu"), 2**30
 
 
@@ -56,6 +59,23 @@ def test_processes_of_a_launch_share_the_memory(monkeypatch: pytest.MonkeyPatch)
     assert 0 < alone <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
     assert queue_bytes() == pytest.approx(alone / 8, rel=0.05)
+
+
+class Wrong:
+    """Items that cannot be read: a mistake of the user, and a text at which the tokenizer panics."""
+
+    def __getitem__(self, item: int) -> object:
+        if item:
+            raise UserError("choose another pool")
+        return Tokenizer.from_str(PANIC)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_mistake_in_another_process_keeps_its_line(workers: int) -> None:
+    with pytest.raises(UserError, match=r"^choose another pool$"):
+        list(loader(Wrong(), range(1, 3), workers, CPU))
+    with pytest.raises(UserError, match="Cannot parse precompiled_charsmap"):
+        list(loader(Wrong(), range(3), workers, CPU))
 
 
 def test_large_batches_come_in_order_too(monkeypatch: pytest.MonkeyPatch) -> None:
