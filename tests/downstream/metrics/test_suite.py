@@ -248,7 +248,7 @@ def test_spice_and_spice_1_share_one_start(monkeypatch):
 
     def start(corpus, java, each_reference):
         runs.append(each_reference)
-        return SpiceScores({1: 0.5, 2: 0.25}, {1: 0.75, 2: 0.5} if each_reference else {})
+        return SpiceScores({1: 0.5, 2: 0.25}, {1: (0.75, 1, 0), 2: (0.5, 0, 1)} if each_reference else {})
 
     monkeypatch.setattr(spice_module, "spice", start)
     texts = {1: ["a"], 2: ["b"]}

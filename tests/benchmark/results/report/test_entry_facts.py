@@ -40,7 +40,8 @@ def test_an_older_result_beside_newer_ones_is_of_unknown_cost() -> None:
 def bounded(**config: object) -> Result:
     made = scored("clip", 40.0)
     drops = {"no_score": 1_000, "below filter.minimum=0.3": 29_000}
-    selection = replace(made.selection, config={"_target_": "clip", **config}, scored=50_000, drops=drops)
+    settings = {"_target_": "clip", **config}
+    selection = replace(made.selection, config=settings, scored=50_000, drops=drops, sha256=str(config))
     return replace(made, selection=selection)
 
 
