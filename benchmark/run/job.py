@@ -37,6 +37,7 @@ from benchmark.run.config import (
     WAYS_ON,
     build,
     build_part,
+    check_target,
     evaluation_nodes,
     explain,
     filter_bounds,
@@ -368,15 +369,17 @@ def _models(job: Job) -> Found:
 
 
 def _evaluation_sets(job: Job) -> Found:
-    for name, node in evaluation_nodes(job.cfg).items():
-        if _is_of_the_demo(node) and "demo" in job.cfg.pool and job.listed_pool is None:
-            yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
-        else:
-            yield from _or_error(name, partial(_images, job, name))
+    for name in evaluation_nodes(job.cfg):
+        yield from _or_error(name, partial(_images, job, name))
 
 
 def _images(job: Job, name: str) -> Found:
-    yield Requirement(name, State.PRESENT, f"{len(job._find_evaluation_set(name)):,} images")
+    node = evaluation_nodes(job.cfg)[name]
+    if _is_of_the_demo(node) and "demo" in job.cfg.pool and job.listed_pool is None:
+        check_target(f"evalset.{name}", node)
+        yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
+    else:
+        yield Requirement(name, State.PRESENT, f"{len(job._find_evaluation_set(name)):,} images")
 
 
 def _validation(job: Job) -> Found:
