@@ -64,7 +64,8 @@ chaos: setup ## Whole runs killed, stopped, without disk or with another time, a
 mutants: setup | $(filter .uv/bin/uv,$(UV)) ## Change the code of MODULES=filters/clip.py, count the changes that tests notice; all rooms take days
 	$(PYTHON) -m tests.mutants --cosmic-ray "$(abspath $(UV)) tool run --quiet --from cosmic-ray==8.7.0" $(MODULES)
 
-reference: setup ## The results in results/reference that are missing, README's table: 90 runs, ten hours on two cores
+reference: setup ## The results in results/reference that are missing, README's table: 103 runs, twelve hours on two cores
+	@git diff --quiet HEAD -- . ':(exclude)results' || { echo "make reference needs committed code; commit first" >&2; exit 2; }
 	$(PYTHON) -m benchmark experiment=demo_grid results_dir=results/reference
 	$(PYTHON) -m benchmark task=report results_dir=results/reference task.publish=[README.md,results/LEADERBOARD.md]
 

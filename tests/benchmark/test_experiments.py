@@ -36,7 +36,7 @@ def test_every_experiment_builds_its_parts(name: str, monkeypatch: pytest.Monkey
     assert first.startswith("# "), "the header says paper and command"
 
 
-@pytest.mark.parametrize(("name", "runs"), [("paper_tables", 72), ("demo_grid", 90)])
+@pytest.mark.parametrize(("name", "runs"), [("paper_tables", 72), ("demo_grid", 103)])
 def test_an_experiment_of_sweeps_lists_its_runs(
     name: str, runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,7 +175,9 @@ def test_one_run_is_compared_with_the_checkouts_reference(run: Run, tmp_path: Pa
     done = run("task=report", f"results_dir={tmp_path}")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text()
-    assert re.search("icc: CIDEr, coco 19.9 .rank [0-9–]+., [(]?[+]18.8[)]? above random; text-to-image", page)
+    assert re.search(
+        "icc: CIDEr, coco 19.9 .rank [0-9–]+., [(]?[+]18.8[)]? above random; text-to-image", page
+    )
     assert "random†" in page
     assert "icc†" not in page
     assert {row["label"] for row in csv.DictReader((tmp_path / "report.csv").open())} == {"icc"}
