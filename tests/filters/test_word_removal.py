@@ -154,7 +154,8 @@ def test_without_places_of_characters_lines_are_painted() -> None:
 def test_an_engine_without_places_is_said_before_it_starts() -> None:
     says = "PlantedText gives none: whole lines with a word of the caption are painted"
     for spotter, expected in ((PlantedText, [(State.WITHOUT, says)]), (PlantedWords, [])):
-        needs = rsc("unused", None, spotter({}), "words", control=False).filters["removed"].requirements()
+        areas = rsc("unused", None, spotter({}), "words", control=False).filters["removed"].features[1]
+        needs = areas.requirements()
         assert [(need.state, need.detail) for need in needs if need.name == "places of words"] == expected
 
 
