@@ -22,6 +22,7 @@ from filters.cotr import Cotr
 from filters.no_text import NoText
 from filters.ocr.features import TextSpotter
 from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip
+from filters.word_removal import RandomWordsRemovedClip, WordsRemovedClip
 
 Floats = npt.NDArray[np.float32]
 
@@ -37,7 +38,7 @@ class Measurements:
         fuzzy: the same with fuzzy matching.
         clip: cosine of caption and image.
         all_removed: cosine after all text is inpainted (Lin et al. 2023, section 5.1).
-        co_removed: cosine after co-embedded text is inpainted.
+        co_removed: cosine after co-embedded words are inpainted.
         random_all: cosine after the areas of another image's text are inpainted, a control.
         random_co: cosine after the areas of another image's co-embedded text are inpainted, a control.
 
@@ -71,9 +72,9 @@ def measuring_filters(spotter: TextSpotter, clip: Mapping[str, Any]) -> dict[str
     removal = {**clip, "ocr": spotter, "fill": "inpaint"}
     return {
         # The first filter needs every feature, so that workers extract all of them in one pass over the shards.
-        "co_removed": TextRemovedClip(area="co", **removal),
+        "co_removed": WordsRemovedClip(**removal),
         "all_removed": TextRemovedClip(area="all", **removal),
-        "random_co": RandomAreaRemovedClip(area="co", **removal),
+        "random_co": RandomWordsRemovedClip(**removal),
         "random_all": RandomAreaRemovedClip(area="all", **removal),
         "clip": Clip(**clip),
         "text": NoText(spotter),
