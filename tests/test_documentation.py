@@ -38,7 +38,7 @@ LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
 HARMLESS = {".", "cd", "export", "git", "pre-commit"}
 LAUNCHERS = {"python", "torchrun"}
 PROGRAMS = HARMLESS | LAUNCHERS | {"make", "pairsift", "pip", "uv"}
-VARIABLES = ("LAION400M_8M", "DATACOMP_SMALL")
+VARIABLES = ("LAION400M_8M", "DATACOMP_SMALL", "REWRITTEN", "DESCRIBED")
 
 
 def shown_commands(text: str) -> list[str]:
