@@ -20,6 +20,7 @@ from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.cli.help_text import answer
+from benchmark.cli.jobs import planned_sweeps
 from benchmark.cli.overrides import normalised
 from benchmark.cli.own_parts import name_own_parts
 from benchmark.run.config import CONF, register_resolvers
@@ -87,7 +88,9 @@ def check_overrides(arguments: list[str]) -> None:
     """Compose the configuration with the configs that are chosen, set the rest, and look up the task."""
     if answer(arguments):
         return
-    for overrides in jobs(name_own_parts(normalised(arguments))):
+    given = name_own_parts(normalised(arguments))
+    listed = [sweep[1:] for sweep in planned_sweeps(given)]  # an experiment may list several
+    for overrides in itertools.chain.from_iterable(map(jobs, listed or [given])):
         parsed = OverridesParser.create().parse_overrides(overrides)
         cfg = composed(*(str(o.input_line) for o in parsed if not is_setting(o))).copy()
         HydraConfig.instance().set_config(cfg)  # for settings such as ${hydra:runtime.choices.filter}
