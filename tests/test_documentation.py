@@ -120,7 +120,7 @@ def jobs(arguments: list[str]) -> Iterator[list[str]]:
     for argument, o in zip(arguments, OverridesParser.create().parse_overrides(arguments), strict=True):
         swept = list(o.sweep_string_iterator()) if o.is_sweep_override() else []
         shipped = [v for v in swept[1:] if (CONF / o.key_or_group / f"{v}.yaml").is_file()]
-        values.append([f"{o.key_or_group}={v}" for v in swept if v not in shipped] or [argument])
+        values.append([f"{o.get_key_element()}={v}" for v in swept if v not in shipped] or [argument])
     longest = max(map(len, values), default=1)
     padded = (list(itertools.islice(itertools.chain(v, itertools.repeat(v[0])), longest)) for v in values)
     yield from map(list, zip(*padded, strict=True)) if values else [[]]
