@@ -93,7 +93,7 @@ def test_a_tables_experiment_has_its_rows(name: str, table: PublishedTable) -> N
     for job in jobs:
         recipe = OmegaConf.load(CONF / "experiment" / f"{job['experiment']}.yaml")
         passes = PASSES.get(name.partition("_table")[0])
-        budget = int(job.get("budget", recipe.get("budget", 2_000_000)))
+        budget = int(job.get("budget", OmegaConf.select(recipe, "budget", default=2_000_000)))
         assert budget == (passes * row(job)[1] if passes else 2_000_000)
         if job["experiment"] == "icc_paper":
             assert {job.get("downstream", "both")} == (models if len(models) == 1 else {"both"})
