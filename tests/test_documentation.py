@@ -20,6 +20,7 @@ from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.cli.help_text import answer
+from benchmark.cli.jobs import planned_sweeps
 from benchmark.cli.overrides import normalised
 from benchmark.cli.own_parts import name_own_parts
 from benchmark.run.config import CONF, register_resolvers
@@ -38,7 +39,7 @@ LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
 HARMLESS = {".", "cd", "export", "git", "pre-commit"}
 LAUNCHERS = {"python", "torchrun"}
 PROGRAMS = HARMLESS | LAUNCHERS | {"make", "pairsift", "pip", "uv"}
-VARIABLES = ("LAION400M_8M", "DATACOMP_SMALL")
+VARIABLES = ("LAION400M_8M", "DATACOMP_SMALL", "REWRITTEN", "DESCRIBED")
 
 
 def shown_commands(text: str) -> list[str]:
@@ -87,7 +88,9 @@ def check_overrides(arguments: list[str]) -> None:
     """Compose the configuration with the configs that are chosen, set the rest, and look up the task."""
     if answer(arguments):
         return
-    for overrides in jobs(name_own_parts(normalised(arguments))):
+    given = name_own_parts(normalised(arguments))
+    listed = [sweep[1:] for sweep in planned_sweeps(given)]  # an experiment may list several
+    for overrides in itertools.chain.from_iterable(map(jobs, listed or [given])):
         parsed = OverridesParser.create().parse_overrides(overrides)
         cfg = composed(*(str(o.input_line) for o in parsed if not is_setting(o))).copy()
         HydraConfig.instance().set_config(cfg)  # for settings such as ${hydra:runtime.choices.filter}
@@ -117,7 +120,7 @@ def jobs(arguments: list[str]) -> Iterator[list[str]]:
     for argument, o in zip(arguments, OverridesParser.create().parse_overrides(arguments), strict=True):
         swept = list(o.sweep_string_iterator()) if o.is_sweep_override() else []
         shipped = [v for v in swept[1:] if (CONF / o.key_or_group / f"{v}.yaml").is_file()]
-        values.append([f"{o.key_or_group}={v}" for v in swept if v not in shipped] or [argument])
+        values.append([f"{o.get_key_element()}={v}" for v in swept if v not in shipped] or [argument])
     longest = max(map(len, values), default=1)
     padded = (list(itertools.islice(itertools.chain(v, itertools.repeat(v[0])), longest)) for v in values)
     yield from map(list, zip(*padded, strict=True)) if values else [[]]

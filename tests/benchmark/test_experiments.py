@@ -1,54 +1,139 @@
 """A walk over conf/experiment and conf/selector: every one composes, and its parts can be made."""
 
 import re
+import shlex
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import hydra
 import pytest
+import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.cli.jobs import job_overrides, planned_sweeps
+from benchmark.cli.overrides import normalised
+from benchmark.results.report.published_figures import FOLDER, PublishedTable, published_tables
 from benchmark.run.config import CONF, register_resolvers
 from benchmark.selection.selection import Selector
 from downstream.models.dual_encoder import DualEncoder
+from tests.test_documentation import header_commands
 
-GIVEN = {"ds_clip": ["pool.url=/data/yfcc15m"]}
+GIVEN = {"ds_clip": ["pool.url=/data/yfcc15m"], "parrot": ["pool.url=/data/laion2b"]}
+PASSES = {"icc_submission": 1, "ds_clip": 32, "parrot": 32}  # over the subset; of others 2M samples are seen
+PAPERS = {yaml.safe_load(path.read_text())["paper"]: path.stem for path in FOLDER.glob("*.yaml")}
+TABLES = [
+    pytest.param(name, table, id=name)
+    for table in published_tables()
+    if (name := f"{PAPERS[table.paper]}_table{table.number}")
+]
 
 
 def names(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
-def composed(monkeypatch: pytest.MonkeyPatch, *overrides: str) -> DictConfig:
-    monkeypatch.setenv("LAION400M_8M", "/data/laion")
+def demo_command(name: str) -> str:
+    """The command on the demo in the header of an experiment's file of sweeps, empty without one."""
+    commands = header_commands((CONF / "experiment" / f"{name}.yaml").read_text())
+    return next((command for command in commands if f"experiment={name} pool=demo" in command), "")
+
+
+def composed(*overrides: str) -> DictConfig:
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("config", list(overrides))
 
 
+def settings(job: Iterable[str]) -> dict[str, str]:
+    return dict(override.lstrip("+").split("=", 1) for override in job)
+
+
+@pytest.fixture(autouse=True)
+def _folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, folder in (("LAION400M_8M", "/data"), ("REWRITTEN", "rewrite"), ("DESCRIBED", "describe")):
+        monkeypatch.setenv(name, folder)
+
+
 @pytest.mark.parametrize("name", names("experiment"))
-def test_every_experiment_builds_its_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    cfg = composed(monkeypatch, f"experiment={name}", *GIVEN.get(name, []))
-    for node in (*cfg.downstream.values(), cfg.selector):
-        hydra.utils.instantiate(node, _convert_="all")
-    first = (CONF / "experiment" / f"{name}.yaml").read_text().splitlines()[1]
-    assert first.startswith("# "), "the header says paper and command"
-
-
-@pytest.mark.parametrize(("name", "runs"), [("paper_tables", 72), ("demo_grid", 103)])
-def test_an_experiment_of_sweeps_lists_its_runs(
-    name: str, runs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sweeps = planned_sweeps([f"experiment={name}", "results_dir=r"])
-    assert sum(len(job_overrides(overrides)) for _, *overrides in sweeps) == runs
+def test_every_experiment_builds_its_parts(name: str) -> None:
+    given = GIVEN.get(name.partition("_table")[0], [])
+    sweeps = [sweep[1:] for sweep in planned_sweeps([f"experiment={name}", *given])]
+    for sweep in sweeps or [[f"experiment={name}", *given]]:
+        cfg = composed(*job_overrides(sweep)[0])
+        for node in (*cfg.downstream.values(), cfg.selector):
+            hydra.utils.instantiate(node, _convert_="all")
     file = CONF / "experiment" / f"{name}.yaml"
-    assert list(OmegaConf.load(file)) == ["sweeps"], "it is read for its sweeps alone"
-    for _, *overrides in sweeps:
-        (filters,) = (o.removeprefix("filter=").split(",") for o in overrides if o.startswith("filter="))
-        assert set(filters) <= set(names("filter"))
-        assert "random" not in filters[1:], "its results stand beside the others' in their tables"
-        composed(monkeypatch, *(re.sub(",.*", "", override) for override in overrides))
+    assert file.read_text().splitlines()[1].startswith("# "), "the header says paper and command"
+    assert not sweeps or list(OmegaConf.load(file)) == ["sweeps"], "it is read for its sweeps alone"
+
+
+@pytest.mark.parametrize("name", names("experiment"))
+def test_a_sweep_of_an_experiment_names_filters(name: str) -> None:
+    for _, *sweep in planned_sweeps([f"experiment={name}"]):
+        swept = [settings(job) for job in job_overrides(sweep)]
+        for setting in {"filter", "filter@filter.filters.last"} & swept[0].keys():
+            filters = list(dict.fromkeys(job[setting] for job in swept))
+            assert set(filters) <= set(names("filter"))
+            assert "random" not in filters[1:], "its results stand beside the others' in their tables"
+
+
+def test_the_demos_grid_has_ninety_runs() -> None:
+    sweeps = planned_sweeps(["experiment=demo_grid"])
+    assert sum(len(job_overrides(overrides)) for _, *overrides in sweeps) == 90
+
+
+@pytest.mark.parametrize(("name", "table"), TABLES)
+def test_a_tables_experiment_has_its_rows(name: str, table: PublishedTable) -> None:
+    sweeps = planned_sweeps([f"experiment={name}"])
+    jobs = [settings(job) for _, *sweep in sweeps for job in job_overrides(sweep)]
+    assert sorted(map(row, jobs)) == sorted((published.filter, published.size) for published in table.rows)
+    models = {measure.model for measure in table.measures}
+    for job in jobs:
+        recipe = OmegaConf.load(CONF / "experiment" / f"{job['experiment']}.yaml")
+        passes = PASSES.get(name.partition("_table")[0])
+        budget = int(job.get("budget", OmegaConf.select(recipe, "budget", default=2_000_000)))
+        assert budget == (passes * row(job)[1] if passes else 2_000_000)
+        if job["experiment"] == "icc_paper":
+            assert {job.get("downstream", "both")} == (models if len(models) == 1 else {"both"})
+
+
+def row(job: Mapping[str, str]) -> tuple[str, int]:
+    """The filter and size as the published table names them."""
+    recipe = OmegaConf.load(CONF / "experiment" / f"{job['experiment']}.yaml")
+    size = job.get("size") or dict(ChainMap(*recipe.defaults))["override /size"]
+    name = job.get("filter@filter.filters.last", job.get("filter", ""))
+    if job["experiment"] == "ds_clip":
+        labels = [job[key] for key in ("selector.labels.of", "selector.labels.clusters") if key in job]
+        captions = job.get("captions.files", "[]").strip("[]")
+        name = ":".join([job.get("selector", "cluster_uniform"), *labels])
+        name = "+".join([name, *filter(None, captions.split(","))])
+    low, high = (
+        job.get(f"filter.{bound}", job.get(f"filter.filters.last.{bound}"))
+        for bound in ("minimum", "maximum")
+    )
+    if name == "no_text":
+        name = "text_only" if low else "no_text"
+    elif low:
+        name += f">={float(low)}" if float(low) < 1 else f"={float(low)}"
+    elif high:
+        name += "=0.0" if float(high) == 0 else "<0.0"
+    return name, OmegaConf.load(CONF / "size" / f"{size}.yaml").samples
+
+
+@pytest.mark.parametrize("name", [name for name in names("experiment") if demo_command(name)])
+def test_a_tables_experiment_takes_the_demo(name: str) -> None:
+    (sweep, *_) = planned_sweeps(normalised(shlex.split(demo_command(name))[3:]))
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", job_overrides(sweep[1:])[0], return_hydra_config=True)
+    groups = {"pool": "demo", "models": "demo", "icc": "demo", "evalset": "demo", "embedding": "clip"}
+    assert {group: cfg.hydra.runtime.choices[group] for group in groups} == groups
+
+
+@pytest.mark.parametrize("name", ["ds_clip", "parrot"])
+def test_a_typed_size_replaces_an_experiments_own(name: str) -> None:
+    assert composed(f"experiment={name}", *GIVEN[name], "size=100k").size.samples == 100_000
 
 
 def test_the_demos_grid_has_every_filter_or_says_why_not() -> None:
@@ -57,14 +142,14 @@ def test_the_demos_grid_has_every_filter_or_says_why_not() -> None:
 
 
 @pytest.mark.parametrize("name", names("selector"))
-def test_every_selector_can_be_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    selector = hydra.utils.instantiate(composed(monkeypatch, f"selector={name}").selector, _convert_="all")
+def test_every_selector_can_be_made(name: str) -> None:
+    selector = hydra.utils.instantiate(composed(f"selector={name}").selector, _convert_="all")
     assert isinstance(selector, Selector)
     assert (CONF / "selector" / f"{name}.yaml").read_text().startswith("# ")
 
 
-def test_ds_clip_is_its_papers_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    cfg = composed(monkeypatch, "experiment=ds_clip", *GIVEN["ds_clip"])
+def test_ds_clip_is_its_papers_recipe() -> None:
+    cfg = composed("experiment=ds_clip", *GIVEN["ds_clip"])
     encoder = hydra.utils.instantiate(cfg.downstream.dual_encoder, _convert_="all")
     assert isinstance(encoder, DualEncoder)
     assert list(cfg.downstream) == ["dual_encoder"]
@@ -74,7 +159,7 @@ def test_ds_clip_is_its_papers_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (training.batch_size, training.weight_decay, training.warmup_ratio) == (4096, 0.2, 5 / 32)
     assert (training.optimizer, training.lr) == ("lamb", 2.5e-3)
     assert cfg.selector.labels.clusters == 10_000
-    assert cfg.filter._target_ == composed(monkeypatch, "filter=no_filter").filter._target_
+    assert cfg.filter._target_ == composed("filter=no_filter").filter._target_
     assert (cfg.captions.use, cfg.captions.weights) == ("sum", None)
     assert "imagenet" in cfg.evalset
     assert Path(cfg.pool.url) == Path("/data/yfcc15m")

@@ -120,7 +120,10 @@ NOT_MEANT = [
 NOT_COMPOSED = [
     ("filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
     ("filter=threshold", "in place of filter=threshold write filter=clip filter.minimum=0.28"),
-    ("size=abc", "size=abc must be a number of pairs, such as 250k, or one of 100k, 1m, 200k, 2m, 500k, all"),
+    (
+        "size=abc",
+        "size=abc must be a number of pairs, such as 250k, or one of 100k, 10500k, 12m, 1500k, 1m, 200k, 2m, 3m, 4500k, 500k, 7500k, all",
+    ),
     ("'metrics=[bleu,cidr]'", "metrics=cidr is unknown; did you mean 'cider'?"),
     ("hydra/launcher=jobli", "hydra/launcher=jobli is unknown; did you mean 'joblib'?"),
     ("pool=/data/x", "for a folder or URL write pool=img2dataset pool.url=/data/x"),
