@@ -79,9 +79,9 @@ def test_a_sweep_of_an_experiment_names_filters(name: str) -> None:
             assert "random" not in filters[1:], "its results stand beside the others' in their tables"
 
 
-def test_the_demos_grid_has_ninety_runs() -> None:
+def test_the_demos_grid_has_103_runs() -> None:
     sweeps = planned_sweeps(["experiment=demo_grid"])
-    assert sum(len(job_overrides(overrides)) for _, *overrides in sweeps) == 90
+    assert sum(len(job_overrides(overrides)) for _, *overrides in sweeps) == 103
 
 
 @pytest.mark.parametrize(("name", "table"), TABLES)
