@@ -44,7 +44,7 @@ def test_from_a_file_to_the_leaderboard(
     assert result["config"]["filter"] == {"_target_": "my_filters.NearLength", "words": 10}
 
     report = Path(printed("task=report", "results_dir=results")[-1]).read_text()
-    assert re.search(r"^\| NearLength \|", report, re.MULTILINE)
+    assert re.search(r"^\| NearLength( \(draw of \d+%\))? \|", report, re.MULTILINE)
 
     path = printed(*small_demo, "size.samples=20000", *own_run(tmp_path))[-1]
     assert_all_kinds(json.loads(Path(path).read_text()))

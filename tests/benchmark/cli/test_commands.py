@@ -37,7 +37,7 @@ MEANT = [
     ("size=2e5", "size=200k"),
     ("size=200K", "size=200k"),
     ("size=250k", "size.samples=250000"),
-    ("size=1.5m", "size.samples=1500000"),
+    ("size=1.3m", "size.samples=1300000"),
     ("size=100k,250k", "size.samples=100000,250000"),
     ("size=2000k", "size=2m"),
     ("size=200k,all", "size=200k,all"),

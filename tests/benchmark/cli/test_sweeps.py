@@ -126,7 +126,7 @@ def test_commas_make_a_sweep_and_a_single_run_is_none() -> None:
     ("overrides", "total"),
     [
         (["filter=icc,clip", "seed=range(0,3)"], 6),
-        (["size=glob(*0k)", "filter=icc"], 3),
+        (["size=glob(*00k)", "filter=icc"], 7),
     ],
 )
 def test_the_runs_of_a_sweep_are_counted(overrides: list[str], total: int) -> None:
