@@ -232,20 +232,22 @@ def family_position(family: str) -> int:
 def _name(result: Result) -> str:
     """Return the filter's name, and the selector and other captions if a run has them."""
     selector = result.selection.selector
-    captions = any(_captions(result).values())
+    captions = bool(_captions(result))
     parts = [selector] * (selector != "best") + ["other captions"] * captions
     return ", ".join([result.filter, *parts])
 
 
 def _captions(result: Result) -> dict[str, Any]:
+    """Return the settings of other captions; empty without any source of them."""
     captions: dict[str, Any] = result.config.get("captions", {})
-    return captions
+    return captions if captions.get("columns") or captions.get("files") else {}
 
 
 def _settings(result: Result) -> Settings:
     """Return the settings of a run that are not of its protocol, by their dotted names."""
     chosen = {name: result.config[name] for name in SETTINGS if name in result.config}
     chosen["filter"] = asdict(NO_BOUNDS) | result.selection.config
+    chosen["captions"] = _captions(result)
     facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
     # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart.
     return {name: value.rstrip("/").rpartition("/")[2] for name, value in facts}

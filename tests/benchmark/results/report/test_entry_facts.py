@@ -58,6 +58,13 @@ def test_rows_that_differ_in_bounds_say_so() -> None:
     ]  # fmt: skip
 
 
+def test_settings_without_other_captions_set_no_run_apart() -> None:
+    older, newer = scored("clip", 40.0), scored("clip", 40.0, seed=1)
+    unused = {"columns": [], "files": [], "use": "sum", "weights": None}
+    (entry,) = group([older, replace(newer, config=newer.config | {"captions": unused})])
+    assert (entry.label, len(entry.runs)) == ("clip", 2)
+
+
 def test_older_results_alone_keep_their_seconds_on_the_clock() -> None:
     costs = scoring_costs(leaderboards([scored("clip", None), scored("icc", None)])[0].entries)
     assert (costs.unit, costs.seconds, costs.notes) == ("worker s", {"clip": 12.5, "icc": 12.5}, [])
