@@ -130,7 +130,7 @@ def select(
     seed: int = 0,
     bounds: Bounds = NO_BOUNDS,
 ) -> Selection:
-    """Select exactly k pairs, those with the highest scores, or a random k of what passes the `bounds`.
+    """Select exactly k pairs: the highest scores within the `bounds`, or k random pairs if these decide.
 
     Args:
         table: the scores.

@@ -1,4 +1,4 @@
-"""The bounds of a filter: which scores pass, and whether a selection ranks what passes or keeps a random k of it."""
+"""The bounds of a filter: which scores pass, and whether a selection ranks the passing pairs or draws k of them."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Bounds:
     Args:
         minimum: lowest value of the paper's measure that passes; None for no bound.
         maximum: highest value that passes; None for no bound.
-        rank: whether the highest scores of what passes are kept. A filter that decides keeps a random k of it.
+        rank: whether the highest of the passing scores are kept. A filter that decides keeps k random pairs.
         low_is_good: whether the score is minus the measure, as RSA.
     """
 

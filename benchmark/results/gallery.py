@@ -66,7 +66,7 @@ def gallery(
 
     Args:
         tars: a local pool with images and captions of these pairs, or only of the selected pairs.
-        bounds: those of the filter.
+        bounds: the bounds of the filter.
     """
     by_place = ranked_pairs(scores, kept, seed, bounds)
     places = [place for place, (uids, _) in by_place.items() for _ in uids]

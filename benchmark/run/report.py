@@ -134,7 +134,8 @@ def _publish(
         "leaderboard": summary_table(board, folders, boards),
         "sizes": size_table(board, boards, folders),
     }
-    tables |= dict(zip(("findings",), findings_tables(results, folders), strict=False))
+    if findings := findings_tables(results, folders):
+        tables["findings"] = findings[0]
     for file in files:
         if not file.is_file():
             raise UserError(f"task.publish: {file} does not exist; give Markdown files with markers")

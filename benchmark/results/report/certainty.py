@@ -184,7 +184,7 @@ class Compared:
 
     @property
     def noise(self) -> str | None:
-        """Which noise alone the intervals have, see `Estimate`; empty if both, None without any interval."""
+        """The only noise in the intervals, see `Estimate`; empty if both are in them, None without any interval."""
         return next((e.noise for e in self.comparison.estimates if e.interval), None)
 
     def index(self, name: str, size: int | None = None) -> int | None:

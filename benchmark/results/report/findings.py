@@ -180,7 +180,7 @@ def _rankings(measure: Measure, entries: Sequence[Entry]) -> Iterator[tuple[str,
 
 
 def _models(one: Measure, other: Measure, entries: Sequence[Entry]) -> Iterator[tuple[str, Means, Means]]:
-    """Yield at each size the rankings by two metrics: of all filters, and of those that are compared by seeds."""
+    """Yield at each size the rankings by two metrics: of all filters, and of the filters with several seeds."""
     sets = " and ".join(dict.fromkeys((one.evaluation, other.evaluation)))
     for size in sorted({entry.size for entry in entries}):
         every = [entry for entry in entries if entry.size == size]

@@ -57,7 +57,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The label, other filters with the same selection, and what sets the row apart."""
+        """The label, other filters with the same selection, and the row's role or draw."""
         names = ", ".join([self.label, *self.same])
         return (
             names + REFERENCE_ONLY * (not self.competes) + f" (draw of {self.drawn:.0%})" * (self.drawn > 0)
@@ -197,7 +197,7 @@ def group(results: Sequence[Result]) -> list[Entry]:
 
 
 def _merged(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries, those with one selection as one: random, the one with most runs, or the first names it."""
+    """Return the entries, with one entry per selection, named by random, the filter with most runs, or the first."""
     merged: list[Entry] = []
     for entry in entries:
         same = next((i for i, other in enumerate(merged) if _share_selection(entry, other)), None)

@@ -73,7 +73,7 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A table of a paper whose rows are no filters: correlations, shares of a pool, other papers' models.
+    """A table of a paper whose rows are not filters: correlations, shares of a pool, other papers' models.
 
     Args:
         rows: the name of the row, and its figures as printed.

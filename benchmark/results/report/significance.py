@@ -158,7 +158,7 @@ def _estimates(
 
 
 def _p_values(means: Doubles, over_seeds: Doubles, over_images: Doubles, freedom: Doubles) -> Doubles:
-    """Test the difference of every two filters, paired by images; with the degrees of freedom of the seeds alone."""
+    """Test the difference of every two filters, paired by images, with the degrees of freedom of the seeds."""
     from scipy.special import stdtr
 
     variances = np.diag(over_images)
