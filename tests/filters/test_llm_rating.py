@@ -31,6 +31,7 @@ class Server:
     answers: dict[str, str] = field(default_factory=dict)
     failures: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     body: bytes | None = None
+    seconds: float = 0.02
     requests: list[dict] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     busy: int = 0
@@ -52,7 +53,7 @@ def serving(state: Server) -> Iterator[str]:
             question = request["messages"][-1]["content"]
             answer = next((a for c, a in state.answers.items() if f" : {c}. Only" in question), "?")
             body = state.body or json.dumps({"choices": [{"message": {"content": answer}}]}).encode()
-            threading.Event().wait(0.02)
+            threading.Event().wait(state.seconds)
             with state.lock:
                 state.busy -= 1
             self.send_response(status)
@@ -195,9 +196,9 @@ def test_an_endpoint_that_is_none(endpoint: str) -> None:
 
 
 def test_a_slow_server_runs_out_of_time(waits: list[float]) -> None:
-    with serving(Server({"a ball": "2"})) as endpoint:
+    with serving(Server({"a ball": "2"}, seconds=0.5)) as endpoint:
         with pytest.raises(UserError, match=r"did not answer 7 times: [A-Za-z]+Timeout"):
-            connected(endpoint, timeout=0.001).score(batch("a ball"))
+            connected(endpoint, timeout=0.01).score(batch("a ball"))
         assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
 
 
