@@ -126,6 +126,19 @@ def test_the_papers_prompts_with_n_in_both_places() -> None:
     )
 
 
+def test_the_prompt_of_the_submission() -> None:
+    state = Server()
+    with serving(state) as endpoint:
+        connected(endpoint, n=10, prompt="submission").score(batch("a red ball"))
+    system, user = (message["content"] for message in state.requests[0]["messages"])
+    assert system == (
+        "You are a visual expert and you need to provide visual scores for captions according to how concrete they"
+        " are. You answer only using a single integer number on a scale of 1-10 when 1 means the caption is highly"
+        " abstract and 10 is a highly concrete caption."
+    )
+    assert user == "Input caption: 'a red ball'\nConcreteness score is"
+
+
 def test_words_are_called_words() -> None:
     state = Server({"hope": "1", "red ball": "5"})
     with serving(state) as endpoint:
@@ -203,7 +216,7 @@ def test_a_slow_server_runs_out_of_time(waits: list[float]) -> None:
 
 
 def test_only_the_papers_ranges() -> None:
-    with pytest.raises(UserError, match=r"filter\.n=4 must be one of"):
+    with pytest.raises(UserError, match="n=4 must be 3 or 5 or 10"):
         LlmRating("m", n=4)
 
 
