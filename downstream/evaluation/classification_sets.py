@@ -181,7 +181,8 @@ def classification_webdataset(
             Remote tars are fetched by `provide`.
         templates: prompts with ``{label}``; "own" uses the set's ``zeroshot_classification_templates.txt``; None uses
             CLIP's 80.
-        train: folder of the tars that a linear probe is trained on, fetched only then; None without any.
+        train: folder in `url`, or another set's URL, of the tars that a linear probe is trained on, fetched only
+            then; None without any.
 
     Raises:
         UserError: the set cannot be reached or has another layout.
@@ -194,7 +195,8 @@ def classification_webdataset(
     elif isinstance(templates, str):
         raise UserError(f"evaluation set {name}: templates={templates} must be a list, {OWN}, or null")
     test = _tar_items(name, f"{base}/test", len(classes))
-    of_train = partial(_tar_items, name, f"{base}/{train}", len(classes))
+    training = train if train and "://" in train else f"{base}/{train}"
+    of_train = partial(_tar_items, name, training, len(classes))
     load_train = None if train is None else partial(provide, of_train)
     return ClassificationSet(name, classes, templates, score, test, load_train, probe_epochs, ties)
 

@@ -70,11 +70,12 @@ def test_evaluation_sets_are_used_as_in_the_paper(evalset: str, uses: dict[str, 
 def test_classification_is_scored_as_in_ds_clip() -> None:
     nodes = evaluation_nodes(composed("evalset=ds_clip"))
     sets = {name: node for name, node in nodes.items() if "score" in node}
-    assert len(sets) == 8
+    assert len(sets) == 9
     assert {name for name, node in sets.items() if node.score == "mean_per_class"} == {"caltech101", "pets"}
     assert {name for name, node in sets.items() if "templates" in node} == {"pets", "food101"}
     assert {name: node.probe_epochs for name, node in sets.items() if "probe_epochs" in node} == {
-        "imagenet": 10
+        "imagenet": 10,
+        "imagenetv2": 10,
     }
 
 

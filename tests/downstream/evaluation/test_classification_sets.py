@@ -95,6 +95,9 @@ def test_webdataset_of_the_hub(shards: Path) -> None:
     assert found.train is not None
     assert shades(found.train()) == [(160, 2), (80, 1)]
     assert list(found.prompts())[2] == ["a photo of a hot air balloon.", "a hot air balloon"]
+    of_another = classification_webdataset("pets", str(shards), "accuracy", train=f"file://{shards}/test")
+    assert of_another.train is not None
+    assert shades(of_another.train()) == shades(found.test)
 
 
 def test_training_images_are_fetched_when_asked_for(shards: Path) -> None:
