@@ -7,6 +7,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
 from benchmark.demo.rated_captions import demo_captions
 from benchmark.results.provenance import library_versions
+from benchmark.results.report.published_figures import ICC, studies_of_papers
 from benchmark.results.report.terminal import console, print_tables
 from benchmark.run.config import build, filter_settings, resolved
 from benchmark.run.job import Job
@@ -59,7 +60,8 @@ def concreteness(job: Job) -> None:
                 evaluation.count,
             )
         paths.append(write_record(folder, evaluation))
-    print_tables(concreteness_tables(read_records(folder, ConcretenessEvaluation)))
+    tables = concreteness_tables(read_records(folder, ConcretenessEvaluation))
+    print_tables(tables + studies_of_papers(ICC, ("3", "4", "6")))
     for path in paths:
         print_result(str(path))
 

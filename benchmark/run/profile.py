@@ -9,6 +9,7 @@ from benchmark.core.paths import write_text
 from benchmark.core.records import write_record
 from benchmark.pool.pool import Pool
 from benchmark.results.page.html_page import plain_page, table_html
+from benchmark.results.report.published_figures import studies_of_papers
 from benchmark.results.report.table import Table
 from benchmark.results.report.terminal import print_tables
 from benchmark.run.config import build, resolved
@@ -70,6 +71,6 @@ def _images(job: Job, pool: Pool, captions: list[Table]) -> None:
     path = write_record(job.results_dir, pool_profile)
     html = path.with_suffix(".html")
     write_text(html, profile_page(pool_profile, captions))
-    print_tables(profile_tables(pool_profile))
+    print_tables(profile_tables(pool_profile) + studies_of_papers("Parrot Captions", ("1", "6", "7", "9")))
     print_result(str(html))
     print_result(str(path))

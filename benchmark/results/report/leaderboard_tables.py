@@ -74,7 +74,7 @@ def _metric_table(
     notes = certainty_notes(compared)
     notes += [f"{labels[name]} is missing: {reason}" for name, reason in reasons.items()]
     if rows:
-        of_papers, sources = paper_rows(entries, model, evaluation, labels)
+        of_papers, sources = paper_rows(entries, measures)
         rows, notes = rows + of_papers, notes + sources
     if not labels.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
         notes += ties_notes(metrics)

@@ -1,7 +1,7 @@
 """The figures of papers' tables, kept in ``published/*.yaml``: as tables, and below runs of their setting."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -164,10 +164,17 @@ def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
         title = f"Published: Table {published.number} of {published.paper}: {published.about}"
         notes = [f"Source: {published.citation}.", *published.notes, *NOTES]
         tables.append(Table(title, header, rows, notes))
-    for study in study_tables() if chosen is None else ():
-        title = f"Published: Table {study.number} of {study.paper}: {study.about}"
-        rows = [plain(*row) for row in study.rows]
-        tables.append(Table(title, study.header, rows, [f"Source: {study.citation}.", *study.notes]))
+    return tables + (studies_of_papers() if chosen is None else [])
+
+
+def studies_of_papers(paper: str = "", numbers: Collection[str] = ()) -> list[Table]:
+    """Return the tables of studies: all, or those of one paper with these numbers."""
+    tables = []
+    for study in study_tables():
+        if not paper or (study.paper == paper and study.number in numbers):
+            title = f"Published: Table {study.number} of {study.paper}: {study.about}"
+            rows = [plain(*row) for row in study.rows]
+            tables.append(Table(title, study.header, rows, [f"Source: {study.citation}.", *study.notes]))
     return tables
 
 
@@ -176,21 +183,32 @@ def _column(measure: Measure) -> str:
     return f"{MODELS.get(measure.model, '')}{SETS[measure.evaluation]} {SHORT.get(measure.metric, measure.metric)}"
 
 
-def paper_rows(
-    entries: Sequence[Entry], model: str, evaluation: str, metrics: Iterable[str]
-) -> tuple[list[list[Cell]], list[str]]:
-    """Return rows of the papers' figures for a leaderboard's table, and notes on them.
+def paper_rows(entries: Sequence[Entry], measures: Sequence[Measure]) -> tuple[list[list[Cell]], list[str]]:
+    """Return rows of the papers' figures for a leaderboard's table, the entries' differences, and notes on them.
 
     There are none unless a run of `entries`, which share protocol and size, has the published setting of the paper.
     """
-    measures = [Measure(model, evaluation, metric) for metric in metrics]
     protocols = {run.protocol.published for entry in entries for run in entry.runs} - {""}
     tables = [t for t in published_tables() if t.protocol in protocols and {*measures} & {*t.measures}]
-    rows = [
-        plain(f"{row.filter} (paper, Table {t.number})", *(row.figures.get(m, MISSING) for m in measures))
-        for t in tables
-        for row in t.rows
-        if row.size == entries[0].size
-    ]
+    rows = []
+    for t in tables:
+        for row in (row for row in t.rows if row.size == entries[0].size):
+            label = f"{row.filter} (paper, Table {t.number})"
+            rows.append(plain(label, *(row.figures.get(m, MISSING) for m in measures)))
+            own = [
+                entry for entry in entries if row.filter in (entry.label, entry.runs[0].selection.selector)
+            ]
+            if len(own) == 1:
+                label = f"{own[0].label} minus paper, Table {t.number}"
+                rows.append(plain(label, *(_difference(m, own[0], row) for m in measures)))
     sources = dict.fromkeys(f"Rows (paper) are the figures of {table.citation}." for table in tables)
     return rows, [f"{source} They are single runs and compete for no mark." for source in sources if rows]
+
+
+def _difference(measure: Measure, entry: Entry, row: PublishedRow) -> str:
+    """Return the entry's mean minus the printed figure, with its decimals; ours are shown in the paper's unit."""
+    printed, values = row.figures.get(measure), measure.values(entry)
+    if printed is None or not values:
+        return MISSING
+    decimals = len(printed.partition(".")[2])
+    return f"{sum(values) / len(values) - float(printed):+.{decimals}f}"
