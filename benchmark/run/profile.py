@@ -71,6 +71,6 @@ def _images(job: Job, pool: Pool, captions: list[Table]) -> None:
     path = write_record(job.results_dir, pool_profile)
     html = path.with_suffix(".html")
     write_text(html, profile_page(pool_profile, captions))
-    print_tables(profile_tables(pool_profile) + studies_of_papers("Parrot Captions", ("1", "6", "7", "9")))
+    print_tables(profile_tables(pool_profile) + studies_of_papers("Parrot Captions", ("1", "9")))
     print_result(str(html))
     print_result(str(path))
