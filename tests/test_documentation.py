@@ -156,7 +156,7 @@ def test_a_shown_command_would_start(command: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", dict.fromkeys(HEADERS))
+@pytest.mark.parametrize("command", dict.fromkeys(c for c in HEADERS if c not in COMMANDS))
 def test_a_command_in_a_configs_header_would_start(command: str) -> None:
     check(command)
 
