@@ -71,7 +71,11 @@ def gallery(
     by_place = ranked_pairs(scores, kept, seed, bounds)
     places = [place for place, (uids, _) in by_place.items() for _ in uids]
     uids, ranked = (np.concatenate(arrays) for arrays in zip(*by_place.values(), strict=True))
-    thumbnails, captions, kinds = _thumbnails(tars, uids), captions_of(tars, uids), planted_kinds(tars, uids)
+    thumbnails, captions, kinds = (
+        thumbnails_of(tars, uids),
+        captions_of(tars, uids),
+        planted_kinds(tars, uids),
+    )
     return [
         GalleryPair(place, uid, short_text(caption), float(score), thumbnails.get(uid, b""), kind)
         for place, uid, caption, score, kind in zip(
@@ -148,7 +152,7 @@ class Ranking:
         self.pairs = uids[chosen[order]], scores[chosen[order]]
 
 
-def _thumbnails(tars: Pool, uids: UidArray) -> dict[str, bytes]:
+def thumbnails_of(tars: Pool, uids: UidArray) -> dict[str, bytes]:
     """Return thumbnails by uid, of the samples whose images can be read."""
     thumbnails = {}
     for part in selected_samples(tars, uids):
