@@ -24,10 +24,8 @@ from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
 
 # Keys of a node with a `_target_` that are not arguments of its class.
 NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family"})
-GIVEN_BY_TASKS = {
-    "weak_backbone.labels",
-    *map("figure.{}".format, FIGURE_PARTS),
-}  # arguments that no setting gives
+# Arguments that no setting gives.
+GIVEN_BY_TASKS = {"weak_backbone.labels", *map("figure.{}".format, FIGURE_PARTS)}
 PROSE = frozenset({"explain", "prompt", "prompts", "templates"})  # their texts are not names or paths
 SHOWN = 100  # characters of a wrong value
 MAX_INTEGER = (1 << 63) - 1

@@ -130,9 +130,9 @@ SETTINGS: dict[str, Any] = {
 TASKS: dict[str, Any] = {
     "annotation": {
         **dict.fromkeys(("count", "sample"), PositiveInt),
-        "draw": Literal["random", "even"],
-        "question": str,
         **dict.fromkeys(("questions", "filters"), NODES),
+        "draw": Literal["random", "even"],
+        "question": Literal["concreteness", "informativeness", "quality"],
         "ratings_back": list[str],
     },
     "augment": {"output": Path | None},

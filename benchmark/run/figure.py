@@ -15,7 +15,10 @@ from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.profile.page import STYLE
 
-LAYOUT = "th{text-align:left}td img{display:block;max-width:128px}.plot{max-width:100%;background:#fff}"
+LAYOUT = (
+    "th{text-align:left}.words{margin-right:1em}td img{display:block;max-width:128px}"
+    ".plot{max-width:100%;background:#fff}"
+)
 
 
 def figure(job: Job) -> None:
@@ -30,7 +33,8 @@ def figure(job: Job) -> None:
     parts = {part: getattr(job, part) for part in FIGURE_PARTS.intersection(taken)}
     drawn = build(settings)(**parts, **({"filters": filters} if "filters" in taken else {}))
     path = job.results_dir / "figures" / f"{job.choices['figure']}.html"
-    facts = f"After {after}. Pool {job.cfg.pool.name}, models={job.choices.get('models')}, seed {job.seed}."
+    pool = f"pool {job.cfg.pool.name}, " * ("pool" in parts)
+    facts = f"After {after}: {pool}models={job.choices['models']}, seed {job.seed}"
     body = [f'<p class="note">{visible_html(facts)}</p>']
     if isinstance(drawn, str):
         write_text(path.with_suffix(".svg"), drawn)

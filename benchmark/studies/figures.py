@@ -1,6 +1,6 @@
 """Figures of the papers, drawn again: tables of images and captions, or pictures as SVG.
 
-Each is a function, with the name of its config's `_target_`; its arguments are parts of the command and settings.
+A config's `_target_` names a function. Its arguments are settings, and, undocumented, parts of the command.
 """
 
 import base64
@@ -20,7 +20,7 @@ from benchmark.core.uids import UidArray, UidIndex, decode_uids, sort_uids, unit
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
-from benchmark.results.gallery import short_text, thumbnail, thumbnails_of
+from benchmark.results.gallery import short_text, thumbnail, thumbnails
 from benchmark.results.page.plotly_charts import BLUE, ORANGE
 from benchmark.results.report.table import MISSING, Cell, Table
 from benchmark.scoring.joined_scores import JoinedScores
@@ -60,7 +60,6 @@ def pairs(
     """Return pairs of the highest weighted sums of ranks, with their images and scores.
 
     Args:
-        pool, engine, seed: parts of the command.
         filters: pairs that one of them leaves out are not shown. If one reads the text in images, it is shown, too.
         order: weight of each filter's rank, from 0 to 1.
         negated: filters whose measure is minus their score.
@@ -85,7 +84,7 @@ def pairs(
     header, tables = ["image", "caption", *["text in the image"] * (spotter is not None), *scores], []
     for title, chosen in [("Highest", ranked[:count]), ("Lowest", ranked[::-1][:count])][: 1 + lowest]:
         shown = uids[rows[chosen]]
-        images, read = thumbnails_of(pool, shown), _text_in_images(pool, shown, spotter)
+        images, read = thumbnails(pool, shown), _text_in_images(pool, shown, spotter)
         table = []
         for uid, text, row in zip(decode_uids(shown), captions_of(pool, shown), chosen, strict=True):
             lines = read.get(uid, [])
@@ -117,7 +116,6 @@ def captions_of_images(
     """Return the captions of one image from high to low score, for the images whose captions differ most in it.
 
     Args:
-        device, evaluation_sets: parts of the command.
         filters: one filter of captions.
         evaluation: name of an evaluation set with captions.
         count: images that are shown.
@@ -153,7 +151,6 @@ def reconstructions(
     Half are those on which SBA and VBA differ most, as in the paper; half those on which they agree most.
 
     Args:
-        pool, device, seed: parts of the command.
         filters: `SBA` and `VBA` in direct mode, and `ICC`.
         highest: whether the captions have the highest scores.
         count: captions that are shown.
@@ -196,7 +193,6 @@ def lengths(
     """Return boxes of SBA's similarities by the number of words, before and after standardising.
 
     Args:
-        pool, device, seed: parts of the command.
         filters: `SBA` in direct mode.
         samples: random captions of the pool that are reconstructed.
     """
@@ -219,7 +215,6 @@ def regression(device: torch.device, filters: Filters, annotations: RatedTexts |
     """Return annotated captions by SBA and VBA, and the line on which their fitted combination is one half.
 
     Args:
-        device: a part of the command.
         filters: `SBA` and `VBA`.
         annotations: rated captions, or the path of a file of them.
     """
