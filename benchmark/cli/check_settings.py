@@ -23,7 +23,7 @@ from benchmark.core.ranges import Name, fits, plain_type, requirement
 from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
 
 # Keys of a node with a `_target_` that are not arguments of its class.
-NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family"})
+NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family", "after", "heading"})
 # Arguments that no setting gives.
 GIVEN_BY_TASKS = {"weak_backbone.labels", *map("figure.{}".format, FIGURE_PARTS)}
 PROSE = frozenset({"explain", "prompt", "prompts", "templates"})  # their texts are not names or paths
@@ -117,7 +117,7 @@ class _Check:
             arguments = _schema_arguments({"name": Name} | others, node)
         elif "_target_" in node:
             arguments = class_arguments(str(node["_target_"]))
-            if name.partition(".")[0] == "filter":
+            if name.partition(".")[0] == "filter" or ".filters." in name:
                 arguments = replace(arguments, types={**arguments.types, **FILTER})
         elif isinstance(kind, dict):
             arguments = _schema_arguments(kind, node)

@@ -56,8 +56,7 @@ def annotation(job: Job) -> None:
 def spread(scores: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
     """Return an order of n pairs of scores, (2, n): one of each cell of a grid, then a second of each, and so on."""
     cells = np.ravel_multi_index(tuple((scores * BINS).astype(int).clip(0, BINS - 1)), (BINS, BINS))
-    seen = Counter[int]()
-    turns = []
+    seen, turns = Counter[int](), []
     for cell in cells.tolist():
         turns.append(seen[cell])
         seen[cell] += 1

@@ -15,11 +15,6 @@ from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.profile.page import STYLE
 
-LAYOUT = (
-    "th{text-align:left}.words{margin-right:1em}td img{display:block;max-width:128px}"
-    ".plot{max-width:100%;background:#fff}"
-)
-
 
 def figure(job: Job) -> None:
     """Draw the figure; print the path of its SVG, if it is a picture, and of its page."""
@@ -27,7 +22,7 @@ def figure(job: Job) -> None:
         raise UserError(f"task=figure needs figure=NAME, one of {', '.join(sorted(shipped_names('figure')))}")
     settings = copy.deepcopy(job.cfg.figure)
     filters = make_filters(settings, job.choices, "figure")
-    title, after, _ = settings.pop("title"), settings.pop("after"), settings.pop("filters", None)
+    heading, after, _ = settings.pop("heading"), settings.pop("after"), settings.pop("filters", None)
     taken = inspect.signature(hydra.utils.get_method(settings._target_)).parameters
     settings._partial_ = True
     parts = {part: getattr(job, part) for part in FIGURE_PARTS.intersection(taken)}
@@ -40,8 +35,8 @@ def figure(job: Job) -> None:
         write_text(path.with_suffix(".svg"), drawn)
         print_result(str(path.with_suffix(".svg")))
         image = f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
-        body.append(f'<img class="plot" src="{image}" alt="{visible_html(title)}">')
+        body.append(f'<img class="plot" src="{image}" alt="{visible_html(heading)}">')
     else:
         body += map(table_html, drawn)
-    write_text(path, plain_page(title, body, STYLE + LAYOUT))
+    write_text(path, plain_page(heading, body, STYLE + "th{text-align:left}.words{margin-right:1em}"))
     print_result(str(path))

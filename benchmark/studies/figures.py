@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 import torch
 from markupsafe import Markup
@@ -97,7 +98,7 @@ def pairs(
 
 def _text_in_images(pool: Pool, uids: UidArray, spotter: TextSpotter | None) -> dict[str, list[str]]:
     """Return the legible lines of text in each image by uid; nothing without a spotter."""
-    read = {}
+    read = dict[str, list[str]]()
     for batch in PoolBatches(pool, Cotr(spotter), UidIndex(unite_uids([uids]))) if spotter else ():
         words = zip(batch.features["words"], legible_lines(batch, spotter), strict=True) if spotter else ()
         lines = [[of[number] for number in legible] for of, legible in words]
@@ -128,10 +129,8 @@ def captions_of_images(
     of_items = np.split(scores, np.cumsum([len(item.references) for item in items])[:-1])
     for number in sorted(range(len(items)), key=lambda number: -np.ptp(of_items[number]))[:count]:
         ordered = sorted(zip(of_items[number], items[number].references, strict=True), reverse=True)
-        captions = Markup().join(
-            marked_words(f"{value:.2f} {short_text(text)}", ()) for value, text in ordered
-        )
-        rows.append([image_cell(thumbnail(items[number].load())), Cell(captions)])
+        captions = (marked_words(f"{value:.2f} {short_text(text)}", ()) for value, text in ordered)
+        rows.append([image_cell(thumbnail(items[number].load())), Cell(Markup().join(captions))])
     return [Table("Captions of one image, from high to low", ["image", f"{name}, caption"], rows)]
 
 
@@ -245,10 +244,10 @@ def histogram(annotations: RatedTexts | str | None = None) -> str:
     return svg(draw, 6, 4)
 
 
-def score(scorer: Filter, texts: list[str], device: torch.device) -> Scores:
+def score(scorer: Filter, texts: list[str], device: torch.device) -> npt.NDArray[np.float32]:
     """Return the scores of n texts, (n,), by a filter of captions."""
     scorer.setup(device)
-    return score_texts(scorer, texts)
+    return np.asarray(score_texts(scorer, texts), np.float32)
 
 
 def rebuild(
