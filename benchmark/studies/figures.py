@@ -294,7 +294,7 @@ def svg(draw: Callable[[Any], None], width: float, height: float, columns: int =
 
 def numbers(*values: float) -> list[Cell]:
     """Return cells with two decimals; a dash for NaN."""
-    return [Cell(f"{value:.2f}" if np.isfinite(value) else MISSING) for value in values]
+    return [Cell(f"{value:z.2f}" if np.isfinite(value) else MISSING) for value in values]
 
 
 def text_cell(text: str | None, repeated: Collection[str] = ()) -> Cell:
