@@ -20,11 +20,12 @@ from benchmark.cli.overrides import MAX_CHARACTERS
 from benchmark.cli.settings import FILTER, SETTINGS, TASKS
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name, fits, plain_type, requirement
-from benchmark.run.config import explain, shipped_names
+from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
 
 # Keys of a node with a `_target_` that are not arguments of its class.
-NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family"})
-GIVEN_BY_TASKS = frozenset({"weak_backbone.labels"})  # arguments that no setting gives
+NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family", "after", "heading"})
+# Arguments that no setting gives.
+GIVEN_BY_TASKS = {"weak_backbone.labels", *map("figure.{}".format, FIGURE_PARTS)}
 PROSE = frozenset({"explain", "prompt", "prompts", "templates"})  # their texts are not names or paths
 SHOWN = 100  # characters of a wrong value
 MAX_INTEGER = (1 << 63) - 1
@@ -116,7 +117,7 @@ class _Check:
             arguments = _schema_arguments({"name": Name} | others, node)
         elif "_target_" in node:
             arguments = class_arguments(str(node["_target_"]))
-            if name.partition(".")[0] == "filter":
+            if name.partition(".")[0] == "filter" or ".filters." in name:
                 arguments = replace(arguments, types={**arguments.types, **FILTER})
         elif isinstance(kind, dict):
             arguments = _schema_arguments(kind, node)

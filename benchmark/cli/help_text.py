@@ -27,6 +27,7 @@ GROUPS = {
     "metrics": "what captions are rated by; a list, such as [bleu,cider]",
     "models": "the checkpoints that filters, metrics and trained models start from",
     "selector": "how scores become a selection: the highest ones, or draws over clusters",
+    "figure": "a figure of a paper, for task=figure",
     "experiment": "settings of a paper, whole, and lists of sweeps",
     "tracker": "where curves and samples are logged",
     "engine": "where shards are scored: on this machine or on a Ray cluster",

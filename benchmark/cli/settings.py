@@ -117,6 +117,7 @@ SETTINGS: dict[str, Any] = {
         "samples": or_null("the whole pool"),
         "clusters": PositiveInt,
     },
+    "figure?": NODE,
     "weak_labels?": {
         "parser": str,
         "minimum_informativeness": NonNegativeFloat,
@@ -127,6 +128,13 @@ SETTINGS: dict[str, Any] = {
 
 # The settings below `task`, by the task's name. Settings of users' tasks are not checked.
 TASKS: dict[str, Any] = {
+    "annotation": {
+        **dict.fromkeys(("count", "sample"), PositiveInt),
+        **dict.fromkeys(("questions", "filters"), NODES),
+        "draw": Literal["random", "even"],
+        "question": Literal["concreteness", "informativeness", "quality"],
+        "ratings_back": list[str],
+    },
     "augment": {"output": Path | None},
     "concreteness": {
         "annotations": str | None,

@@ -41,7 +41,7 @@ EXTRAS = {
     "parsing": Extra(
         ("spacy",), "parsing captions (filter=complexity_action, informativeness; task=weak_labels)"
     ),
-    "studies": Extra(("sklearn",), "fitting topics and weights (task=weak_labels, icc_build)"),
+    "studies": Extra(("sklearn", "nltk"), "fits and agreement (task=weak_labels, icc_build, annotation)"),
     "dashboard": Extra(("wandb_workspaces",), "task=dashboard"),
     "tensorboard": Extra(("tensorboard",), "tracker=tensorboard"),
     "joblib": Extra(("hydra_plugins.hydra_joblib_launcher",), "hydra/launcher=joblib"),

@@ -71,9 +71,9 @@ def gallery(
     by_place = ranked_pairs(scores, kept, seed, bounds)
     places = [place for place, (uids, _) in by_place.items() for _ in uids]
     uids, ranked = (np.concatenate(arrays) for arrays in zip(*by_place.values(), strict=True))
-    thumbnails, captions, kinds = _thumbnails(tars, uids), captions_of(tars, uids), planted_kinds(tars, uids)
+    images, captions, kinds = thumbnails(tars, uids), captions_of(tars, uids), planted_kinds(tars, uids)
     return [
-        GalleryPair(place, uid, short_text(caption), float(score), thumbnails.get(uid, b""), kind)
+        GalleryPair(place, uid, short_text(caption), float(score), images.get(uid, b""), kind)
         for place, uid, caption, score, kind in zip(
             places, decode_uids(uids), captions, ranked, kinds, strict=True
         )
@@ -148,15 +148,15 @@ class Ranking:
         self.pairs = uids[chosen[order]], scores[chosen[order]]
 
 
-def _thumbnails(tars: Pool, uids: UidArray) -> dict[str, bytes]:
+def thumbnails(tars: Pool, uids: UidArray) -> dict[str, bytes]:
     """Return thumbnails by uid, of the samples whose images can be read."""
-    thumbnails = {}
+    images = {}
     for part in selected_samples(tars, uids):
         with tars.local(part.shard) as path, path.open("rb") as file:
             samples = part.samples
             for uid, offset, size in zip(samples.uids, samples.offsets, samples.sizes, strict=True):
                 try:
-                    thumbnails[decode_uid(uid)] = thumbnail(read_image(file, int(offset), int(size)))
+                    images[decode_uid(uid)] = thumbnail(read_image(file, int(offset), int(size)))
                 except SampleError:
                     continue
-    return thumbnails
+    return images

@@ -1,6 +1,7 @@
 """``task=concreteness``: correlation of a filter's scores with human ratings, or an explanation of one score."""
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchmark.core.errors import UserError
@@ -41,7 +42,12 @@ def concreteness(job: Job) -> None:
     if job.cfg.task.explain is not None:
         explain(job)
         return
-    benchmarks = load_benchmarks(job)
+    for path in evaluate_on(job, load_benchmarks(job)):
+        print_result(str(path))
+
+
+def evaluate_on(job: Job, benchmarks: Iterable[RatedTexts]) -> list[Path]:
+    """Evaluate the filter, show the tables of all evaluations, and return the paths of the new ones."""
     scorer, folder = _fitted_filter(job), job.results_dir
     paths = []
     for rated in benchmarks:
@@ -62,8 +68,7 @@ def concreteness(job: Job) -> None:
         paths.append(write_record(folder, evaluation))
     tables = concreteness_tables(read_records(folder, ConcretenessEvaluation))
     print_tables(tables + studies_of_papers(ICC, ("3", "4", "6")))
-    for path in paths:
-        print_result(str(path))
+    return paths
 
 
 def load_benchmarks(job: Job) -> list[RatedTexts]:

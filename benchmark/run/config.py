@@ -54,6 +54,7 @@ FUNCTIONS = {"evalset": "a function that returns an evaluation set", "task": "a 
 ALL = "all"  # the size of all pairs that the filter passes
 # Settings of every filter, which its class does not take, if they change nothing: see `benchmark.core.bounds`.
 UNBOUNDED = {"minimum": None, "maximum": None, "rank": True, "low_is_good": False}
+FIGURE_PARTS = frozenset({"pool", "engine", "device", "seed", "evaluation_sets"})  # of the job
 BOUNDED = "filters.composite.Bounded"
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
@@ -193,6 +194,16 @@ def make_filter(cfg: DictConfig, choices: Mapping[str, str] | None = None) -> Fi
     scorer: Filter = build_part("filter", settings)
     scorer.take_names(choices or {})
     return scorer
+
+
+def make_filters(node: DictConfig, choices: Mapping[str, str], group: str) -> dict[str, Filter]:
+    """Build the filters below a node of a group, each within its bounds; the bounds are taken out of the node."""
+    _drop_unused(node)
+    _wrap_parts(node)
+    filters = {str(n): build_part(f"filter.{n}", part) for n, part in (node.get("filters") or {}).items()}
+    for name, made in filters.items():
+        made.take_names(choices, f"filter@{group}.filters.{name}")
+    return filters
 
 
 def filter_bounds(cfg: DictConfig) -> Bounds:

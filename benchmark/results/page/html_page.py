@@ -17,13 +17,13 @@ from benchmark.results.page.plotly_charts import Chart
 from benchmark.results.report.table import Table
 
 
-def render(template: str, charts: Iterable[Chart], **values: Any) -> str:
-    """Return a page from a template, with the script that sorts its tables and draws its charts."""
+def render(template: str, charts: Iterable[Chart], script_file: str = "page.js", **values: Any) -> str:
+    """Return a page from a template, by default with the script that sorts its tables and draws its charts."""
     from plotly.offline import get_plotlyjs
 
     # Leaderboards of one setting share the chart of sizes.
     pictures = {c.key: [{"data": v.data, "layout": v.layout} for v in c.variants] for c in charts}
-    plotly, script, style = get_plotlyjs() if pictures else "", _static("page.js"), _static("page.css")
+    plotly, script, style = get_plotlyjs() if pictures else "", _static(script_file), _static("page.css")
     policy = _policy([plotly, script])
     page = _environment().get_template(template)
     return page.render(

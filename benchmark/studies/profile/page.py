@@ -1,6 +1,6 @@
 """A profile as a page of HTML: Figures 3a and 4 of Lin et al. 2023, the tables, and an example of each cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from markupsafe import Markup
 
@@ -41,7 +41,7 @@ DIFFERENCES: dict[str, Series] = {
     "random_rsa": ("control of RSA", SKY),
     "random_rsc": ("control of RSC", PINK),
 }
-_STYLE = (
+STYLE = (
     ".words{display:block;min-width:20em;text-align:left;white-space:normal}"
     ".words b{color:#d55e00}"  # words that the image repeats
 )
@@ -52,7 +52,7 @@ def profile_page(profile: Profile, captions: Sequence[Table] = ()) -> str:
     charts = _charts(profile)
     tables = [*overall_tables(profile), _clusters(profile.clusters)]
     body = [*map(table_html, captions), *map(chart_html, charts), *map(table_html, tables)]
-    return plain_page(f"Profile of {profile.pool}", body, _STYLE, charts)
+    return plain_page(f"Profile of {profile.pool}", body, STYLE, charts)
 
 
 def _charts(profile: Profile) -> list[Chart]:
@@ -116,14 +116,14 @@ def _clusters(clusters: Sequence[Cluster]) -> Table:
     """Return a table of all clusters with their captions of the highest CLIP score, co-embedded words coloured."""
     table = clusters_table("Clusters of images", clusters)
     for row, cluster in zip(table.rows, clusters, strict=True):
-        row[-1] = Cell(_caption(cluster))
+        row[-1] = Cell(marked_words(cluster.example.caption, cluster.example.words))
     return table
 
 
-def _caption(cluster: Cluster) -> Markup:
-    repeated = set(cluster.example.words)
+def marked_words(caption: str, repeated: Collection[str]) -> Markup:
+    """Return a caption as HTML, the words that its image repeats in bold."""
     words = (
         (Markup("<b>{}</b>") if word in repeated else Markup("{}")).format(visible(word))
-        for word in cluster.example.caption.split()
+        for word in caption.split()
     )
     return Markup('<span class="words">{}</span>').format(Markup(" ").join(words))

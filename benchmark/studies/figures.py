@@ -1,0 +1,308 @@
+"""Figures of the papers, drawn again: tables of images and captions, or pictures as SVG.
+
+A config's `_target_` names a function. Its arguments are settings, and, undocumented, parts of the command.
+"""
+
+import base64
+import io
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+import torch
+from markupsafe import Markup
+
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.ranges import PositiveInt, checked
+from benchmark.core.uids import UidArray, UidIndex, decode_uids, sort_uids, unite_uids
+from benchmark.engine.base import Engine
+from benchmark.pool.pool import Pool
+from benchmark.pool.subset import captions_of
+from benchmark.results.gallery import short_text, thumbnail, thumbnails
+from benchmark.results.page.plotly_charts import BLUE, ORANGE
+from benchmark.results.report.table import MISSING, Cell, Table
+from benchmark.scoring.joined_scores import JoinedScores
+from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.shard_reader import PoolBatches
+from benchmark.studies.concreteness.evaluation import score_texts
+from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
+from benchmark.studies.profile.page import marked_words
+from benchmark.studies.profile.pool_sample import PoolSample
+from benchmark.studies.web_likeness.caption_profile import sample_captions
+from downstream.evaluation.evaluation_sets import EvaluationSet
+from filters.base import Filter, Scores
+from filters.cotr import Cotr, split_words
+from filters.icc.autoencoder import caption_seed, one_line
+from filters.icc.combine import fit_combination
+from filters.icc.modes import DirectScorer
+from filters.icc.standardize import caption_length
+from filters.icc.vba import VisualBottleneck
+from filters.ocr.features import TextRecognition, TextSpotter, legible_lines
+
+FEW = 5  # captions of a length that has no box
+Filters = Mapping[str, Filter]  # by the names of their columns
+
+
+@checked
+def pairs(
+    pool: Pool,
+    engine: Engine,
+    seed: int,
+    filters: Filters,
+    order: Mapping[str, float],
+    negated: Sequence[str] = (),
+    lowest: bool = False,
+    count: PositiveInt = 12,
+    samples: PositiveInt | None = 2000,
+) -> list[Table]:
+    """Return pairs of the highest weighted sums of ranks, with their images and scores.
+
+    Args:
+        filters: pairs that one of them leaves out are not shown. If one reads the text in images, it is shown, too.
+        order: weight of each filter's rank, from 0 to 1.
+        negated: filters whose measure is minus their score.
+        lowest: whether the lowest sums are shown, too.
+        count: pairs of each table.
+        samples: random pairs of the pool that are scored; None for all.
+    """
+    pool = pool if samples is None else PoolSample(pool, samples, seed)
+    blocks = list(JoinedScores([score_pool(pool, of, engine).source for of in filters.values()]).blocks())
+    uids = np.concatenate([block.uids for block in blocks])
+    columns = [np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True)]
+    rows = sort_uids(uids)
+    rows = rows[np.isfinite(np.stack(columns)[:, rows]).all(axis=0)]
+    if not len(rows):
+        raise UserError(f"figure: no pair of pool {pool.name} has a score by {', '.join(filters)}")
+    scores = {n: c[rows] * (-1 if n in negated else 1) for n, c in zip(filters, columns, strict=True)}
+    sums = [weight * scipy.stats.rankdata(scores[name]) for name, weight in order.items()]
+    ranked = np.argsort(-np.sum(sums, axis=0), kind="stable")
+    features = [of for scorer in filters.values() for leaf in scorer.leaves() for of in leaf.features]
+    spotter = next((of.spotter for of in features if isinstance(of, TextRecognition)), None)
+    by = " ".join(f"{weight:+g} × {name}" for name, weight in order.items())
+    header, tables = ["image", "caption", *["text in the image"] * (spotter is not None), *scores], []
+    for title, chosen in [("Highest", ranked[:count]), ("Lowest", ranked[::-1][:count])][: 1 + lowest]:
+        shown = uids[rows[chosen]]
+        images, read = thumbnails(pool, shown), _text_in_images(pool, shown, spotter)
+        table = []
+        for uid, text, row in zip(decode_uids(shown), captions_of(pool, shown), chosen, strict=True):
+            lines = read.get(uid, [])
+            cells = [image_cell(images.get(uid, b"")), text_cell(text, split_words(lines))]
+            cells += [text_cell(" / ".join(lines))] * (spotter is not None)
+            table.append(cells + numbers(*(of[row] for of in scores.values())))
+        tables.append(Table(f"{title} ranks of {len(rows):,} pairs by {by}", header, table))
+    return tables
+
+
+def _text_in_images(pool: Pool, uids: UidArray, spotter: TextSpotter | None) -> dict[str, list[str]]:
+    """Return the legible lines of text in each image by uid; nothing without a spotter."""
+    read = dict[str, list[str]]()
+    for batch in PoolBatches(pool, Cotr(spotter), UidIndex(unite_uids([uids]))) if spotter else ():
+        words = zip(batch.features["words"], legible_lines(batch, spotter), strict=True) if spotter else ()
+        lines = [[of[number] for number in legible] for of, legible in words]
+        read |= dict(zip(decode_uids(batch.uids), lines, strict=True))
+    return read
+
+
+@checked
+def captions_of_images(
+    device: torch.device,
+    evaluation_sets: Collection[object],
+    filters: Filters,
+    evaluation: str,
+    count: PositiveInt = 4,
+) -> list[Table]:
+    """Return the captions of one image from high to low score, for the images whose captions differ most in it.
+
+    Args:
+        filters: one filter of captions.
+        evaluation: name of an evaluation set with captions.
+        count: images that are shown.
+    """
+    sets = {of.name: of.items for of in evaluation_sets if isinstance(of, EvaluationSet)}
+    if evaluation not in sets:
+        raise UserError(f"figure.evaluation={evaluation} is not in evalset; {did_you_mean(evaluation, sets)}")
+    items, ((name, scorer),), rows = sets[evaluation], filters.items(), []
+    scores = score(scorer, [text for item in items for text in item.references], device)
+    of_items = np.split(scores, np.cumsum([len(item.references) for item in items])[:-1])
+    for number in sorted(range(len(items)), key=lambda number: -np.ptp(of_items[number]))[:count]:
+        ordered = sorted(zip(of_items[number], items[number].references, strict=True), reverse=True)
+        captions = (marked_words(f"{value:.2f} {short_text(text)}", ()) for value, text in ordered)
+        rows.append([image_cell(thumbnail(items[number].load())), Cell(Markup().join(captions))])
+    return [Table("Captions of one image, from high to low", ["image", f"{name}, caption"], rows)]
+
+
+@checked
+def reconstructions(
+    pool: Pool,
+    device: torch.device,
+    seed: int,
+    filters: Filters,
+    highest: bool = True,
+    count: PositiveInt = 8,
+    candidates: PositiveInt = 40,
+    samples: PositiveInt = 2000,
+) -> list[Table]:
+    """Return captions of the highest or lowest ICC with reconstructions, VBA's image, and three scores.
+
+    Half are those on which SBA and VBA differ most, as in the paper; half those on which they agree most.
+
+    Args:
+        filters: `SBA` and `VBA` in direct mode, and `ICC`.
+        highest: whether the captions have the highest scores.
+        count: captions that are shown.
+        candidates: captions that are reconstructed, of the highest or lowest scores.
+        samples: random captions of the pool among which they are.
+    """
+    texts = sorted({one_line(text) for text in sample_captions(pool, samples, seed)})
+    icc = score(filters["ICC"], texts, device)
+    best = np.argsort(-icc if highest else icc, kind="stable")[:candidates]
+    texts, icc = [texts[row] for row in best], icc[best]
+    (by_sba, _, sba), (by_vba, _, vba) = (rebuild(filters, name, texts, device) for name in ("SBA", "VBA"))
+    gaps = np.argsort(-np.abs(sba - vba), kind="stable").tolist()
+    chosen = gaps[: count - count // 2] + gaps[count - count // 2 :][-(count // 2) :]
+    drawn, pipeline = [texts[row] for row in chosen], getattr(filters["VBA"], "autoencoder", None)
+    assert isinstance(pipeline, VisualBottleneck)
+    rows = []
+    for row, image in zip(
+        chosen, pipeline.text_to_image.generate(drawn, [*map(caption_seed, drawn)]), strict=True
+    ):
+        cells = [
+            *map(text_cell, (texts[row], by_sba[row], by_vba[row])),
+            image_cell(thumbnail(image.convert("RGB"))),
+        ]
+        rows.append(cells + numbers(sba[row], vba[row], icc[row]))
+    header = [
+        "Input caption",
+        "SBA reconstructed caption",
+        "VBA reconstructed caption",
+        "VBA bottleneck image",
+    ]
+    note = "First those on which SBA and VBA differ most, then those on which they agree most."
+    title = f"Captions of {'high' if highest else 'low'} ICC"
+    return [Table(title, [*header, "SBA", "VBA", "ICC"], rows, [note])]
+
+
+@checked
+def lengths(
+    pool: Pool, device: torch.device, seed: int, filters: Filters, samples: PositiveInt = 1000
+) -> str:
+    """Return boxes of SBA's similarities by the number of words, before and after standardising.
+
+    Args:
+        filters: `SBA` in direct mode.
+        samples: random captions of the pool that are reconstructed.
+    """
+    texts = sample_captions(pool, samples, seed)
+    _, before, after = rebuild(filters, "SBA", texts, device)
+    words = np.array([*map(caption_length, texts)])
+    shown = [n for n in np.unique(words).tolist() if (words == n).sum() >= FEW]
+
+    def draw(axes: Any) -> None:
+        for axis, title, values in zip(axes, ("before", "after"), (before, after), strict=True):
+            axis.boxplot([values[words == n] for n in shown], positions=shown, whis=(5, 95), sym="")
+            axis.set(title=f"{title} standardising", xlabel="words", ylabel="SBA similarity", ylim=(0, 1))
+            axis.set_xticks(shown[:: 1 + len(shown) // 12], shown[:: 1 + len(shown) // 12])
+
+    return svg(draw, 11, 4, columns=2)
+
+
+@checked
+def regression(device: torch.device, filters: Filters, annotations: RatedTexts | str | None = None) -> str:
+    """Return annotated captions by SBA and VBA, and the line on which their fitted combination is one half.
+
+    Args:
+        filters: `SBA` and `VBA`.
+        annotations: rated captions, or the path of a file of them.
+    """
+    rated = _rated(annotations)
+    sba, vba = (score(filters[name], rated.texts, device) for name in ("SBA", "VBA"))
+    line, ends = fit_combination(vba, sba, rated.ratings), np.array([0.0, 1.0])
+
+    def draw(axes: Any) -> None:
+        points = axes[0].scatter(sba, vba, c=rated.ratings, cmap="viridis", s=18)
+        axes[0].figure.colorbar(points, label="rating")
+        axes[0].plot(ends, -(line.c + line.b * ends) / line.a, color=ORANGE)
+        title = f"{line.a:.1f} VBA {line.b:+.1f} SBA {line.c:+.1f} = 0, {len(rated.texts):,} captions"
+        axes[0].set(title=title, xlabel="SBA", ylabel="VBA", xlim=(0, 1), ylim=(0, 1))
+
+    return svg(draw, 6, 5)
+
+
+@checked
+def histogram(annotations: RatedTexts | str | None = None) -> str:
+    """Return a histogram of ratings; `annotations` as for `regression`."""
+    rated = _rated(annotations)
+
+    def draw(axes: Any) -> None:
+        axes[0].hist(rated.ratings, np.arange(-0.125, rated.ratings.max() + 0.25, 0.25), color=BLUE)
+        title = f"{len(rated.texts):,} captions, mean {rated.ratings.mean():.2f}"
+        axes[0].set(title=title, xlabel="annotated concreteness", ylabel="captions")
+
+    return svg(draw, 6, 4)
+
+
+def score(scorer: Filter, texts: list[str], device: torch.device) -> npt.NDArray[np.float32]:
+    """Return the scores of n texts, (n,), by a filter of captions."""
+    scorer.setup(device)
+    return np.asarray(score_texts(scorer, texts), np.float32)
+
+
+def rebuild(
+    filters: Filters, name: str, texts: list[str], device: torch.device
+) -> tuple[list[str], Scores, Scores]:
+    """Return the most similar reconstruction of each of n captions, their similarities and their scores, (n,)."""
+    scorer = filters[name]
+    if not isinstance(scorer, DirectScorer):
+        raise UserError(f"figure.filters.{name}.mode must be direct")
+    scorer.setup(device)
+    best = [
+        beams[int(scorer.similarity.compare([text] * len(beams), beams).argmax())]
+        for text, beams in zip(texts, scorer.autoencoder.reconstruct(texts), strict=True)
+    ]
+    similarities = scorer.similarity.compare(texts, best)
+    return (
+        best,
+        similarities,
+        scorer.standardizer(texts, similarities) if scorer.standardizer else similarities,
+    )
+
+
+def _rated(annotations: RatedTexts | str | None) -> RatedTexts:
+    if annotations is None:
+        raise UserError(
+            "figure.annotations=FILE must be given: a CSV with caption and concreteness_annotation"
+        )
+    setting = "figure.annotations"
+    return read_annotations(Path(annotations), setting) if isinstance(annotations, str) else annotations
+
+
+def svg(draw: Callable[[Any], None], width: float, height: float, columns: int = 1) -> str:
+    """Return a picture of `width` x `height` inches; `draw` gets its axes, an array (columns,)."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    # Texts stay as they are: no formulas between dollar signs, no outlines of letters.
+    with mpl.rc_context({"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "pairsift"}):
+        picture, buffer = Figure(figsize=(width, height), layout="constrained"), io.StringIO()
+        draw(picture.subplots(1, columns, squeeze=False)[0])
+        picture.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def numbers(*values: float) -> list[Cell]:
+    """Return cells with two decimals; a dash for NaN."""
+    return [Cell(f"{value:z.2f}" if np.isfinite(value) else MISSING) for value in values]
+
+
+def text_cell(text: str | None, repeated: Collection[str] = ()) -> Cell:
+    """Return a caption, cut, the words that its image repeats in bold."""
+    return Cell(marked_words(short_text(text or ""), repeated))
+
+
+def image_cell(jpeg: bytes) -> Cell:
+    """Return an image; a dash if it is empty."""
+    tag = Markup('<img src="data:image/jpeg;base64,{}" alt="">')
+    return Cell(tag.format(base64.b64encode(jpeg).decode()) if jpeg else MISSING)
