@@ -13,7 +13,13 @@ from benchmark.results.report.terminal import console, print_tables
 from benchmark.run.config import build, filter_settings, resolved
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation, check_needs, evaluate, fit
+from benchmark.studies.concreteness.evaluation import (
+    ConcretenessEvaluation,
+    check_needs,
+    evaluate,
+    fit,
+    set_up,
+)
 from benchmark.studies.concreteness.explanation import (
     Explanation,
     coloured_line,
@@ -67,7 +73,8 @@ def evaluate_on(job: Job, benchmarks: Iterable[RatedTexts]) -> list[Path]:
             )
         paths.append(write_record(folder, evaluation))
     tables = concreteness_tables(read_records(folder, ConcretenessEvaluation))
-    print_tables(tables + studies_of_papers(ICC, ("3", "4", "6")))
+    of_paper = [number for number in "346" if any(f"(as Table {number})" in table.title for table in tables)]
+    print_tables(tables + studies_of_papers(ICC, of_paper))
     return paths
 
 
@@ -115,5 +122,5 @@ def explain(job: Job) -> None:
 
 def _fitted_filter(job: Job) -> Filter:
     fit(job.filter, lambda: job.pool, job.engine)
-    job.filter.setup(job.device)
+    set_up(job.filter, job.device)
     return job.filter

@@ -27,7 +27,7 @@ from benchmark.results.report.table import MISSING, Cell, Table
 from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import PoolBatches
-from benchmark.studies.concreteness.evaluation import score_texts
+from benchmark.studies.concreteness.evaluation import score_texts, set_up
 from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
 from benchmark.studies.profile.page import marked_words
 from benchmark.studies.profile.pool_sample import PoolSample
@@ -246,7 +246,7 @@ def histogram(annotations: RatedTexts | str | None = None) -> str:
 
 def score(scorer: Filter, texts: list[str], device: torch.device) -> npt.NDArray[np.float32]:
     """Return the scores of n texts, (n,), by a filter of captions."""
-    scorer.setup(device)
+    set_up(scorer, device)
     return np.asarray(score_texts(scorer, texts), np.float32)
 
 

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from benchmark.core.batch import Batch, model_text
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.progress import progress
@@ -77,8 +78,14 @@ def fit(scorer: Filter, pool: Callable[[], Pool], engine: Engine) -> None:
         fit_filter(pool(), scorer, engine)
 
 
+def set_up(scorer: Filter, device: Device) -> None:
+    """Load the models of a filter and of its features."""
+    for part in (scorer, *scorer.all_features().values()):
+        part.setup(device)
+
+
 def score_texts(scorer: Filter, texts: list[str]) -> Scores:
-    """Return the scores of n texts, shape (n,), computed in batches of the filter's batch size.
+    """Return the scores of n texts, shape (n,), by a filter that is `set_up`, in batches of its batch size.
 
     Each part of a composite has its own batch size; the composite combines the scores of all texts at once.
     """
@@ -89,7 +96,10 @@ def score_texts(scorer: Filter, texts: list[str]) -> Scores:
     with progress("score", len(texts), "texts") as advance:
         for start in range(0, len(texts), scorer.batch_size):
             part = slice(start, start + scorer.batch_size)
-            scores.append(scorer.score(Batch(uids[part], list(map(model_text, texts[part])))))
+            batch = Batch(uids[part], list(map(model_text, texts[part])))
+            for of in scorer.all_features().values():
+                batch = replace(batch, features={**batch.features, **of.extract(batch)})
+            scores.append(scorer.score(batch))
             advance(len(scores[-1]), "")
     return np.concatenate(scores)
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from benchmark.core.batch import Batch
+from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.records import write_record
 from benchmark.engine.local import LocalEngine
@@ -17,9 +19,10 @@ from benchmark.studies.concreteness.evaluation import (
     evaluate,
     fit,
     score_texts,
+    set_up,
 )
 from benchmark.studies.concreteness.rated_texts import RatedTexts
-from filters.base import Filter, Scores
+from filters.base import Features, Filter, Scores
 from filters.composite import Bounded, RankSum
 from filters.oracle import Oracle
 from filters.random import Random
@@ -54,6 +57,34 @@ def test_texts_without_a_score_are_left_out_and_counted() -> None:
     assert found.correlations["pearson"].value == pytest.approx(1)
     assert (found.benchmark, found.filter, found.sha256) == ("captions", "length", "ab")
     assert "numpy" in found.versions
+
+
+class Letters(Features):
+    needs = frozenset({"text"})
+
+    def setup(self, device: Device) -> None:
+        self._counts = len
+
+    def extract(self, batch: Batch) -> dict[str, np.ndarray]:
+        return {"letters": np.array([[self._counts(text)] for text in batch.texts], np.float32)}
+
+
+class ByFeatures(Length):
+    needs = frozenset()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.features = (Letters(),)
+
+    def score(self, batch: Batch) -> Scores:
+        return batch.features["letters"][:, 0]
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_features_are_extracted_of_texts(parts: int) -> None:
+    scorer = ByFeatures() if parts == 1 else RankSum({"a": ByFeatures(), "b": Length()}, {"a": 1, "b": 1})
+    set_up(scorer, torch.device("cpu"))
+    assert np.argsort(score_texts(scorer, ["abc", "a", "ab"])).tolist() == [1, 2, 0]
 
 
 def test_each_part_of_a_composite_has_its_batch_size() -> None:
