@@ -6,39 +6,31 @@ The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
-from PIL import Image
 from safetensors.numpy import load_file, save_file
 
 from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
-from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_model, load_pretrained
-from downstream.batching import chunks, pixel_batches, to_pixels
-from downstream.evaluation.embedding import evaluate_embeddings
-from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
-from downstream.metrics.base import CaptionMetric
-from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
-from downstream.training.train_report import TrainReport
-from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EmbeddedSample, EpochSamples, SampleOrder, Samples, TrainingData
+from downstream.batching import to_pixels
+from downstream.evaluation.protocols import LOCKED, FrozenTower
+from downstream.models.base import Checkpoint, model_folder, seeded
+from downstream.models.pair_encoder import PairEncoder
+from downstream.training.trainer import TrainConfig
+from downstream.training.training_data import EpochSamples, SampleOrder, Samples
 
 if TYPE_CHECKING:
     import torch
 
-log = logging.getLogger(__name__)
-Vectors = npt.NDArray[np.float32]
+    from downstream.models.networks import ImageAugmentation, TwoTowers
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,7 @@ class Unlocked:
     augment: bool
 
 
-class DualEncoder(Downstream):
+class DualEncoder(PairEncoder):
     """ViT + BERT that embed images and texts into one space.
 
     Args:
@@ -70,6 +62,7 @@ class DualEncoder(Downstream):
 
     name = "dual_encoder"
     workers_in_keys = 0
+    model: TwoTowers
 
     def __init__(
         self,
@@ -82,17 +75,12 @@ class DualEncoder(Downstream):
         eval_batch_size: PositiveInt,
         unlocked: Unlocked,
     ) -> None:
-        if training.batch_size < 2:
-            raise UserError(
-                "downstream.dual_encoder.training.batch_size must be at least 2: the loss compares pairs of a batch"
-            )
+        super().__init__(training, eval_batch_size)
         self.image_encoder = Checkpoint(image_encoder)
         self.text_encoder = Checkpoint(text_encoder)
-        self.training = training
         self.locked = locked
         self.cache_images = cache_images
         self.max_tokens = max_tokens
-        self.eval_batch_size = eval_batch_size
         self.unlocked = unlocked
 
     def build(self, device: torch.device) -> None:
@@ -123,38 +111,22 @@ class DualEncoder(Downstream):
         self.collate = PairCollate(processor, tokenizer, limit)
         self.device = device
 
-    def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
-    ) -> TrainReport:
-        """Train on `subset` for the budget."""
+    def augmentation(self) -> ImageAugmentation | None:
+        """Return DS-CLIP's augmentation for an image tower that is trained."""
         from downstream.models.networks import ImageAugmentation
 
-        if 0 < len(subset) < self.training.batch_size:
-            log.warning(
-                "%s: batches of %s hold some of the %s pairs more than once, and the loss takes copies for others",
-                self.name,
-                f"{self.training.batch_size:,}",
-                f"{len(subset):,}",
-            )
-        order = SampleOrder(subset.epochs, self.training.seed)
-        source: Samples[Any] = subset
-        cached = self.locked and self.cache_images and len(subset) > 0
-        if cached:
-            source = self._embed_once(subset, order, folder, fingerprint)
-        weights = self.model.caption_weights = (1.0, *subset.caption_weights)
-        collate = replace(self.collate, kinds=len(weights))
-        augmented = not self.locked and self.unlocked.augment
-        augment = ImageAugmentation(self.model.image_tower.config.image_size) if augmented else None
-        draws = not subset.caption_weights
-        data = TrainingData(source, order, collate, augment, decodes=not cached, draws=draws)
-        trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
-        return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
+        if self.locked or not self.unlocked.augment:
+            return None
+        return ImageAugmentation(self.model.image_tower.config.image_size)
 
-    def _embed_once(
+    def source(
         self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
-    ) -> Samples[EmbeddedSample]:
+    ) -> Samples[Any]:
+        """Return `subset`, embedded by a locked tower."""
         from downstream.training.embedded_subset import embed_subset
 
+        if not (self.locked and self.cache_images and len(subset)):
+            return subset
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()
         drawn = np.unique(order.indices(0, self.training.samples_seen))
@@ -169,54 +141,9 @@ class DualEncoder(Downstream):
             self.device,
         )
 
-    def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Return the image tower's features of `pixels`, (n, width), before any head."""
-        with self.inference():
-            features: torch.Tensor = self.model.image_features(pixels.to(self.device, non_blocking=True))
-        return features
-
-    def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
-        """Return the unit vectors of RGB `images`, float32 (n, d)."""
-        self.model.eval()
-        vectors = []
-        preprocess = partial(to_pixels, self.collate.processor)
-        for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
-            features = self.image_features(pixels)
-            with self.inference():
-                vectors.append(self.model.embed_images(features))
-        return self._stack(vectors)
-
-    def embed_texts(self, texts: Iterable[str]) -> Vectors:
-        """Return the unit vectors of `texts`, float32 (n, d)."""
-        self.model.eval()
-        vectors = []
-        for chunk in chunks(texts, self.eval_batch_size):
-            tokens = {name: ids.to(self.device) for name, ids in self.collate.tokens(chunk).items()}
-            with self.inference():
-                vectors.append(self.model.embed_texts(**tokens))
-        return self._stack(vectors)
-
-    def _stack(self, vectors: list[torch.Tensor]) -> Vectors:
-        empty = np.empty((0, self.model.text_head.out_features), np.float32)
-        return np.concatenate([empty, *(vector.float().cpu().numpy() for vector in vectors)])
-
-    def evaluate(
-        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
-    ) -> Evaluated:
-        """Evaluate on every set for retrieval, then on every classification set; keep the ranks in `folder`."""
-        return evaluate_embeddings(self, sets, LOCKED if self.locked else self._frozen_tower(), folder)
-
-    def _frozen_tower(self) -> FrozenTower:
-        self.model.eval()
-        return FrozenTower(
-            features=self.image_features,
-            width=self.model.image_tower.config.hidden_size,
-            processor=self.collate.processor,
-            batch_size=self.eval_batch_size,
-            device=self.device,
-            seed=self.training.seed,
-            workers=self.training.workers_on(self.device),
-        )
+    def probed_tower(self) -> FrozenTower | str:
+        """Return the image tower for a linear probe; a locked one has none."""
+        return LOCKED if self.locked else super().probed_tower()
 
     def save(self, path: Path) -> None:
         """Write ``image/`` and ``text/`` in the hub's format, the heads in ``heads.safetensors``."""
