@@ -78,10 +78,7 @@ def _locate_weights(model: str, pretrained: str | None) -> Path:
 
 
 def locate_architecture(model: str) -> Path:
-    """Return the config of an open_clip architecture, by its name or as ``local-dir:FOLDER``; imports no open_clip.
-
-    Raises `UserError` for an unknown model.
-    """
+    """Return the config of an architecture without importing open_clip. Raises `UserError` for an unknown one."""
     if folder := local_clip_folder(model):
         return folder
     folder = Path(str(distribution("open-clip-torch").locate_file("open_clip/model_configs")))

@@ -1,4 +1,4 @@
-"""The dual encoder: ViT + BERT under InfoNCE.
+"""The dual encoder: ViT + BERT under InfoNCE; and its base, of all models that embed pairs.
 
 The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained too (DS-CLIP, supplement, section B).
 """
@@ -6,31 +6,130 @@ The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+from PIL import Image
 from safetensors.numpy import load_file, save_file
 
 from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
+from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_model, load_pretrained
-from downstream.batching import to_pixels
-from downstream.evaluation.protocols import LOCKED, FrozenTower
-from downstream.models.base import Checkpoint, model_folder, seeded
-from downstream.models.pair_encoder import PairEncoder
-from downstream.training.trainer import TrainConfig
-from downstream.training.training_data import EpochSamples, SampleOrder, Samples
+from downstream.batching import chunks, pixel_batches, to_pixels
+from downstream.evaluation.embedding import evaluate_embeddings
+from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
+from downstream.metrics.base import CaptionMetric
+from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
+from downstream.training.train_report import TrainReport
+from downstream.training.trainer import TrainConfig, Trainer
+from downstream.training.training_data import EpochSamples, SampleOrder, Samples, TrainingData
 
 if TYPE_CHECKING:
     import torch
 
-    from downstream.models.networks import ImageAugmentation, TwoTowers
+    from downstream.models.networks import ImageAugmentation, PairCollate, PairNetwork, TwoTowers
+
+log = logging.getLogger(__name__)
+Vectors = npt.NDArray[np.float32]
+
+
+class PairEncoder(Downstream):
+    """A model that embeds images and texts into one space; `build` and `load` set its network and what it reads."""
+
+    model: PairNetwork
+    collate: PairCollate
+    augment: ImageAugmentation | None  # of training images
+
+    def __init__(self, training: TrainConfig, eval_batch_size: int) -> None:
+        if training.batch_size < 2:
+            raise UserError(
+                f"downstream.{self.name}.training.batch_size must be at least 2: the loss compares pairs of a batch"
+            )
+        self.training = training
+        self.eval_batch_size = eval_batch_size
+
+    def source(
+        self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
+    ) -> Samples[Any]:
+        """Return the samples to train on; images may be embedded in advance."""
+        return subset
+
+    def fit(
+        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
+    ) -> TrainReport:
+        """Train on `subset` for the budget."""
+        if 0 < len(subset) < self.training.batch_size:
+            log.warning(
+                "%s: batches of %s hold some of the %s pairs more than once, and the loss takes copies for others",
+                self.name,
+                f"{self.training.batch_size:,}",
+                f"{len(subset):,}",
+            )
+        order = SampleOrder(subset.epochs, self.training.seed)
+        source = self.source(subset, order, folder, fingerprint)
+        weights = self.model.caption_weights = (1.0, *subset.caption_weights)
+        collate = replace(self.collate, kinds=len(weights))
+        decodes, draws = source is subset, not subset.caption_weights
+        data = TrainingData(source, order, collate, self.augment, decodes, draws)
+        trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
+        return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
+
+    def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Return the image tower's features of `pixels`, (n, width), before any head."""
+        with self.inference():
+            features: torch.Tensor = self.model.image_features(pixels.to(self.device, non_blocking=True))
+        return features
+
+    def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
+        """Return the unit vectors of RGB `images`, float32 (n, d)."""
+        self.model.eval()
+        vectors = []
+        preprocess = partial(to_pixels, self.collate.processor)
+        for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
+            features = self.image_features(pixels)
+            with self.inference():
+                vectors.append(self.model.embed_images(features))
+        return self._stack(vectors)
+
+    def embed_texts(self, texts: Iterable[str]) -> Vectors:
+        """Return the unit vectors of `texts`, float32 (n, d)."""
+        self.model.eval()
+        vectors = []
+        for chunk in chunks(texts, self.eval_batch_size):
+            tokens = {name: ids.to(self.device) for name, ids in self.collate.tokens(chunk).items()}
+            with self.inference():
+                vectors.append(self.model.embed_texts(**tokens))
+        return self._stack(vectors)
+
+    def _stack(self, vectors: list[torch.Tensor]) -> Vectors:
+        empty = np.empty((0, self.model.dimensions), np.float32)
+        return np.concatenate([empty, *(vector.float().cpu().numpy() for vector in vectors)])
+
+    def evaluate(
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
+        """Evaluate on every set for retrieval, then on every classification set; keep the ranks in `folder`."""
+        self.model.eval()
+        tower = FrozenTower(
+            features=self.image_features,
+            width=self.model.width,
+            processor=self.collate.processor,
+            batch_size=self.eval_batch_size,
+            device=self.device,
+            seed=self.training.seed,
+            workers=self.training.workers_on(self.device),
+        )
+        return evaluate_embeddings(self, sets, LOCKED if self.model.locked else tower, folder)
 
 
 @dataclass(frozen=True)
@@ -94,7 +193,7 @@ class DualEncoder(PairEncoder):
     ) -> None:
         from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer
 
-        from downstream.models.networks import PairCollate, TwoTowers
+        from downstream.models.networks import ImageAugmentation, PairCollate, TwoTowers
 
         processor = load_pretrained(AutoImageProcessor, image_encoder)
         tokenizer = load_pretrained(AutoTokenizer, text_encoder)
@@ -109,15 +208,9 @@ class DualEncoder(PairEncoder):
             self.model = TwoTowers(image_tower, text_tower, self.locked, projection).to(device)
         limit = min(self.max_tokens, text_tower.config.max_position_embeddings)
         self.collate = PairCollate(processor, tokenizer, limit)
+        augmented = not self.locked and self.unlocked.augment
+        self.augment = ImageAugmentation(image_tower.config.image_size) if augmented else None
         self.device = device
-
-    def augmentation(self) -> ImageAugmentation | None:
-        """Return DS-CLIP's augmentation for an image tower that is trained."""
-        from downstream.models.networks import ImageAugmentation
-
-        if self.locked or not self.unlocked.augment:
-            return None
-        return ImageAugmentation(self.model.image_tower.config.image_size)
 
     def source(
         self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
@@ -140,10 +233,6 @@ class DualEncoder(PairEncoder):
             self.training.workers_on(self.device),
             self.device,
         )
-
-    def probed_tower(self) -> FrozenTower | str:
-        """Return the image tower for a linear probe; a locked one has none."""
-        return LOCKED if self.locked else super().probed_tower()
 
     def save(self, path: Path) -> None:
         """Write ``image/`` and ``text/`` in the hub's format, the heads in ``heads.safetensors``."""

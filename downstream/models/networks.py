@@ -21,7 +21,7 @@ from torch import nn
 from torchvision.transforms import v2
 
 from benchmark.core.batch import Sample
-from downstream.batching import groups_of_similar_length, to_pixels
+from downstream.batching import groups_of_similar_length, stack_pixels, to_pixels
 from downstream.models.base import start_and_end
 from downstream.training.stepper import LossSum
 from downstream.training.training_data import EmbeddedSample, Inputs
@@ -30,6 +30,7 @@ IGNORED = -100  # label of a position without loss
 INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5
 MAX_SCALE = 100.0
 CROP_AREA = (0.5, 1.0)  # fraction of the image, as in SLIP and DeCLIP; DS-CLIP names none
+CLIP_CROP_AREA = (0.9, 1.0)  # of open_clip's trainer (its `AugmentationCfg`)
 
 
 def zero_of(model: nn.Module) -> torch.Tensor:
@@ -355,6 +356,62 @@ class TwoTowers(PairNetwork):
         states = self.text_tower(**inputs).last_hidden_state
         class_token: torch.Tensor = states[:, 0]
         return class_token
+
+
+@dataclass(frozen=True)
+class ClipProcessor:
+    """open_clip's preprocessing of images, called as the hub's image processors are."""
+
+    preprocess: Any
+    resample: int = Image.Resampling.BICUBIC
+
+    def __call__(self, images: list[Image.Image], return_tensors: str) -> Inputs:
+        """Return ``pixel_values``, (n, 3, h, w)."""
+        return {"pixel_values": stack_pixels(self.preprocess, images)}
+
+
+@dataclass(frozen=True)
+class ClipCollate(PairCollate):
+    """Turns pairs into tensors, by open_clip's tokenizer; `max_tokens` is the length that the architecture takes."""
+
+    def tokens(self, texts: list[str]) -> Inputs:
+        """Return ``input_ids`` and a mask of ones, each (n, max_tokens): CLIP pools at the end token."""
+        ids = self.tokenizer(texts, self.max_tokens)
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+class ClipNetwork(PairNetwork):
+    """A CLIP of open_clip. A probe is trained on its vectors of images before they are normalised."""
+
+    def __init__(self, clip: Any, dimensions: int) -> None:
+        super().__init__()
+        self.clip = clip
+        self.dimensions = self.width = dimensions
+        self.log_scale = clip.logit_scale  # one parameter of two names
+
+    @property
+    def towers(self) -> list[Any]:
+        """The whole CLIP, which recomputes the activations of both towers."""
+        return [self.clip]
+
+    def image_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
+        """Return the vectors of pixels (n, 3, h, w), not normalised, (n, d)."""
+        features: torch.Tensor = self.clip.encode_image(pixel_values)
+        return features.float()
+
+    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the unit vectors (n, d) of image features."""
+        return F.normalize(features, dim=-1)
+
+    def embed_texts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return the unit vectors (n, d) of tokenised texts, each (n, t)."""
+        return F.normalize(self.clip.encode_text(input_ids).float(), dim=-1)
+
+
+@lru_cache(maxsize=2)
+def open_clip_changes(size: int) -> Any:
+    """Return a random crop, all that open_clip's trainer changes."""
+    return v2.RandomResizedCrop(size, CLIP_CROP_AREA, interpolation=v2.InterpolationMode.BICUBIC)
 
 
 @lru_cache(maxsize=2)

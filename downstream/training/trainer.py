@@ -100,11 +100,6 @@ class TrainConfig:
         """Number of steps, ceil(budget / batch size)."""
         return math.ceil(self.samples_seen / self.batch_size)
 
-    def optimizer_options(self) -> dict[str, Any]:
-        """Return the arguments of the optimizer that are not its defaults."""
-        betas = {} if self.beta2 is None else {"betas": (0.9, self.beta2)}
-        return betas if self.epsilon is None else betas | {"eps": self.epsilon}
-
     def seen_after(self, steps: int) -> int:
         """Return the samples seen after `steps` steps."""
         return min(steps * self.batch_size, self.samples_seen)
@@ -162,10 +157,10 @@ class Trainer:
             log.warning("%s: not validated, as there is nothing to validate it on", self.name)
         if recipe.checkpointing:
             checkpoint_activations(model, self.name)
-        options = recipe.optimizer_options()
-        optimizer = make_optimizer(
-            model, recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios, **options
-        )
+        beta2 = 0.999 if recipe.beta2 is None else recipe.beta2
+        options = {"betas": (0.9, beta2), "eps": recipe.epsilon}
+        given = recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios
+        optimizer = make_optimizer(model, *given, options)
         state = load_checkpoint(folder, model, optimizer, fingerprint)
         resumed_from = state.step or None
         if resumed_from:

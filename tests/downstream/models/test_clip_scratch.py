@@ -13,9 +13,8 @@ from open_clip.transform import image_transform
 
 from benchmark.core.errors import UserError
 from benchmark.models.clip_models import load_clip
-from downstream.models.clip_network import open_clip_changes
 from downstream.models.clip_scratch import ClipScratch
-from downstream.training.stepper import make_optimizer
+from downstream.models.networks import open_clip_changes
 from tests.command_line import Run, assert_one_line
 from tests.downstream.tiny_models import (
     CAPTIONS,
@@ -129,23 +128,22 @@ def test_training_images_are_cropped_as_open_clip_does(checkpoints: Checkpoints)
         torch.manual_seed(3)
         cropped = open_clip_changes(SIZE)(image)
     assert torch.equal(model.collate.processor([cropped], "pt")["pixel_values"][0], expected)
-    assert model.augmentation().changes is open_clip_changes
+    assert model.augment.changes is open_clip_changes
 
 
-def test_the_papers_recipe() -> None:
+def test_the_papers_recipe(checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path) -> None:
     training = compose_config("models=paper", "downstream=clip_scratch").downstream.clip_scratch.training
-    recipe = six_steps(
-        **{name: training[name] for name in ("weight_decay", "beta2", "epsilon", "max_grad_norm")}
-    )
-    layer = torch.nn.Linear(2, 2)
-    matrices, vectors = make_optimizer(
-        layer, "adamw", 5e-4, recipe.weight_decay, **recipe.optimizer_options()
-    ).param_groups
-    for group in (matrices, vectors):
-        assert (group["betas"], group["eps"]) == ((0.9, 0.98), 1e-6)
-    assert (matrices["weight_decay"], vectors["weight_decay"]) == (0.2, 0.0)
-    assert (training.batch_size, training.lr, recipe.max_grad_norm) == (4096, 5e-4, None)
+    assert (training.batch_size, training.lr, training.max_grad_norm) == (4096, 5e-4, None)
     assert round(training.warmup_ratio * 32 * 3_000_000 / 4096, -2) == 2000
+    recipe = {name: training[name] for name in ("weight_decay", "beta2", "epsilon", "max_grad_norm")}
+    model = ClipScratch(checkpoints.clip, six_steps(checkpoint_every=16, **recipe), 5)
+    with pytest.raises(KeyboardInterrupt):
+        model.train(eight_pairs, tmp_path, CPU, Recorder(stop_at=40), "f")
+    (checkpoint,) = (tmp_path / "checkpoints").glob("step-*")
+    matrices, vectors = torch.load(checkpoint / "optimizer.pt", weights_only=True)["param_groups"]
+    for group in (matrices, vectors):
+        assert (tuple(group["betas"]), group["eps"]) == ((0.9, 0.98), 1e-6)
+    assert (matrices["weight_decay"], vectors["weight_decay"]) == (0.2, 0.0)
 
 
 def test_an_architecture_with_another_loss_is_refused(tmp_path: Path) -> None:
