@@ -169,7 +169,7 @@ class Checkpoints:
     gpt2: str
     vit: str
     bert: str
-    clip: str
+    clip: str = ""
 
 
 @dataclass
