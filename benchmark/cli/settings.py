@@ -50,6 +50,7 @@ MODELS: dict[str, Any] = {
         "topics": PositiveInt,
     },
     "dual_encoder": {"image": str, "text": str, "lr": PositiveFloat},
+    "clip_scratch": {"architecture": str, "batch_size": PositiveInt, "lr": PositiveFloat},
     "icc": {
         "clip": {"model": str, "pretrained": str | None},
         "build": str | None,

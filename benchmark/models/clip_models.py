@@ -102,8 +102,8 @@ def load_clip(
         pretrained: open_clip's tag or a weights file; None for the two forms that include their weights.
         device: device of the model.
         precision: ``fp32``, or ``bf16``, in which matrix products have 8 significant bits: twice as fast or more.
-        load_weights: False leaves random weights, for a caller that has others; the tag, if there is one, then
-            determines only the preprocessing of images and the activation function.
+        load_weights: False leaves random weights, for a caller that has others or trains them; the tag, if there is
+            one, then determines only the preprocessing of images and the activation function.
 
     Raises:
         UserError: unknown model or tag, weights that cannot be loaded, or no weights named at all; an unknown
@@ -111,7 +111,8 @@ def load_clip(
     """
     import open_clip
 
-    check_clip_model(model, pretrained)
+    if load_weights:
+        check_clip_model(model, pretrained)
     autocast(check_precision(precision), device)  # refuses before the weights are loaded
     logging.getLogger("httpx").setLevel(logging.WARNING)
     failure = f"CLIP {model} / {pretrained} cannot be loaded"
@@ -130,7 +131,7 @@ def load_clip(
                 options |= {"image_mean": tag.get("mean"), "image_std": tag.get("std")}
                 with _errors_only():  # it would warn of random weights
                     network, _, preprocess = open_clip.create_model_and_transforms(
-                        model, load_weights=False, **options
+                        model, load_weights=False, pretrained_text=False, **options
                     )
             # A config may ask for a tokenizer whose Python comes with the weights; this is never run.
             refused = {"trust_remote_code": False} if text_settings.get("hf_tokenizer_name") else {}

@@ -1,6 +1,7 @@
 """The location and identity of the weights of an open_clip model, without loading them or importing torch."""
 
 from functools import partial
+from importlib.metadata import distribution
 from pathlib import Path
 
 from benchmark.core.errors import UserError, did_you_mean
@@ -76,15 +77,25 @@ def _locate_weights(model: str, pretrained: str | None) -> Path:
     return path
 
 
+def locate_architecture(model: str) -> Path:
+    """Return the config of an architecture without importing open_clip. Raises `UserError` for an unknown one."""
+    if folder := local_clip_folder(model):
+        return folder
+    folder = Path(str(distribution("open-clip-torch").locate_file("open_clip/model_configs")))
+    configs = {path.stem: path for path in folder.glob("*.json")}
+    if model not in configs:
+        raise UserError(f"open_clip has no model {model!r}; {did_you_mean(model, configs)}")
+    return configs[model]
+
+
 def check_clip_model(model: str, pretrained: str | None) -> None:
     """Raise `UserError` for an unknown model, or one without weights."""
-    import open_clip
-
-    if local_clip_folder(model) or model.startswith("hf-hub:"):
+    if model.startswith("hf-hub:"):
         return
-    if model not in open_clip.list_models():
-        raise UserError(f"open_clip has no model {model!r}; {did_you_mean(model, open_clip.list_models())}")
-    if not pretrained:  # open_clip would only warn, and leave random weights
+    locate_architecture(model)
+    if not pretrained and not model.startswith(LOCAL):  # open_clip would only warn, and leave random weights
+        import open_clip
+
         tags = ", ".join(open_clip.list_pretrained_tags_by_model(model))
         raise UserError(
             f"model {model} needs weights; set pretrained, beside model (models.clip.pretrained for the pool's CLIP),"

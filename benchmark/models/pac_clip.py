@@ -14,6 +14,7 @@ from torch import Tensor
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import read_weights
 from benchmark.models.clip_models import ClipModel, load_clip
+from benchmark.models.clip_weights import check_clip_model
 from benchmark.models.pac_weights import WHERE, is_partial, locate_pac_checkpoint
 
 LORA_ALPHA = 1.0  # not stored in the checkpoints; the rank (4) follows from the factors' shapes
@@ -47,6 +48,7 @@ def load_pac_clip(
     path = locate_pac_checkpoint(checkpoint)
     partial = is_partial(path)
     weights = _read(path)
+    check_clip_model(model, pretrained)
     clip = load_clip(model, pretrained, device, precision, load_weights=partial)
     try:
         weights = merge_lora(weights)

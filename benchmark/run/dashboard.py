@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 # Model: the use of an evaluation set in its config, and the metric that filters are compared by there.
 COMPARED = {
     "captioner": (("captioning", "CIDEr"),),
-    "dual_encoder": (("retrieval", "text_to_image_R@1"), ("score", "zero_shot")),
+    **dict.fromkeys(
+        ("dual_encoder", "clip_scratch"), (("retrieval", "text_to_image_R@1"), ("score", "zero_shot"))
+    ),
 }
 
 

@@ -52,6 +52,8 @@ def make_run_id(job: Job, captions: str | None) -> str:
     """
     cfg = job.cfg
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
+    # In `downstream` as well, if it is trained; ids are older than this node.
+    identity["models"].pop("clip_scratch", None)
     identity["filter"] = resolved(filter_settings(cfg))
     identity["evalset"] = evaluation_identity(cfg)
     for model in identity["downstream"].values():

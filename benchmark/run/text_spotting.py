@@ -76,11 +76,11 @@ def load_vocabulary(job: Job) -> Vocabulary:
 
 
 def load_model(job: Job) -> Model:
-    """Load an open_clip model, or the folder of a trained dual encoder. Raises `UserError` if it is neither."""
+    """Load an open_clip model, or the folder of a trained model. Raises `UserError` if it is neither."""
     name = str(job.cfg.task.model)
-    folder = Path(name)
+    folder = model_folder(Path(name))
     if folder.is_dir() and not (folder / "open_clip_config.json").is_file():
-        return _dual_encoder(job, folder)
+        return _dual_encoder(job, Path(name))
     if folder.is_dir():
         name = f"{LOCAL}{folder}"
     elif folder.is_absolute() or name.startswith("."):

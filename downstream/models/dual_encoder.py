@@ -1,4 +1,4 @@
-"""The dual encoder: ViT + BERT under InfoNCE.
+"""The dual encoder: ViT + BERT under InfoNCE; and its base, of all models that embed pairs.
 
 The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained too (DS-CLIP, supplement, section B).
 """
@@ -32,103 +32,42 @@ from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EmbeddedSample, EpochSamples, SampleOrder, Samples, TrainingData
+from downstream.training.training_data import EpochSamples, SampleOrder, Samples, TrainingData
 
 if TYPE_CHECKING:
     import torch
+
+    from downstream.models.networks import ImageAugmentation, PairCollate, PairNetwork, TwoTowers
 
 log = logging.getLogger(__name__)
 Vectors = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Unlocked:
-    """Settings of training without a locked image tower (DS-CLIP, supplement, section B).
+class PairEncoder(Downstream):
+    """A model that embeds images and texts into one space; `build` and `load` set its network and what it reads."""
 
-    Args:
-        projection: width of the shared space, into which each tower has a linear head.
-        pretrained: whether the image tower starts from its checkpoint; False takes only its architecture.
-        augment: whether training images are augmented, see `augment_image`.
-    """
+    model: PairNetwork
+    collate: PairCollate
+    augment: ImageAugmentation | None  # of training images
 
-    projection: PositiveInt
-    pretrained: bool
-    augment: bool
-
-
-class DualEncoder(Downstream):
-    """ViT + BERT that embed images and texts into one space.
-
-    Args:
-        image_encoder: hub name or folder of a ViT with its image processor.
-        text_encoder: hub name or folder of a BERT with its tokenizer.
-        locked: whether the image tower is frozen (LiT); False trains both.
-        cache_images: with a locked tower, embed each image once instead of once per epoch; the losses are the same.
-        max_tokens: length at which texts are cut, unless the text tower's own limit is smaller.
-        unlocked: settings that apply if the image tower is not locked.
-    """
-
-    name = "dual_encoder"
-    workers_in_keys = 0
-
-    def __init__(
-        self,
-        image_encoder: str,
-        text_encoder: str,
-        training: TrainConfig,
-        locked: bool,
-        cache_images: bool,
-        max_tokens: PositiveInt,
-        eval_batch_size: PositiveInt,
-        unlocked: Unlocked,
-    ) -> None:
+    def __init__(self, training: TrainConfig, eval_batch_size: int) -> None:
         if training.batch_size < 2:
             raise UserError(
-                "downstream.dual_encoder.training.batch_size must be at least 2: the loss compares pairs of a batch"
+                f"downstream.{self.name}.training.batch_size must be at least 2: the loss compares pairs of a batch"
             )
-        self.image_encoder = Checkpoint(image_encoder)
-        self.text_encoder = Checkpoint(text_encoder)
         self.training = training
-        self.locked = locked
-        self.cache_images = cache_images
-        self.max_tokens = max_tokens
         self.eval_batch_size = eval_batch_size
-        self.unlocked = unlocked
 
-    def build(self, device: torch.device) -> None:
-        """Load both towers; the heads, and an image tower that is not pretrained, are drawn from the seed."""
-        pretrained = self.locked or self.unlocked.pretrained
-        names = self.image_encoder.name, self.text_encoder.name
-        self._assemble(*names, pretrained, self.unlocked.projection, device)
-
-    def _assemble(
-        self, image_encoder: str, text_encoder: str, pretrained: bool, projection: int, device: torch.device
-    ) -> None:
-        from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer
-
-        from downstream.models.networks import PairCollate, TwoTowers
-
-        processor = load_pretrained(AutoImageProcessor, image_encoder)
-        tokenizer = load_pretrained(AutoTokenizer, text_encoder)
-        # Both towers output their class token's state: a pooler would be an untrained layer.
-        with seeded(self.training.seed):
-            if pretrained:
-                image_tower = load_model(AutoModel, image_encoder, add_pooling_layer=False)
-            else:
-                config = load_pretrained(AutoConfig, image_encoder)
-                image_tower = AutoModel.from_config(config, add_pooling_layer=False)
-            text_tower = load_model(AutoModel, text_encoder, add_pooling_layer=False)
-            self.model = TwoTowers(image_tower, text_tower, self.locked, projection).to(device)
-        limit = min(self.max_tokens, text_tower.config.max_position_embeddings)
-        self.collate = PairCollate(processor, tokenizer, limit)
-        self.device = device
+    def source(
+        self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
+    ) -> Samples[Any]:
+        """Return the samples to train on; images may be embedded in advance."""
+        return subset
 
     def fit(
         self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
-        from downstream.models.networks import ImageAugmentation
-
         if 0 < len(subset) < self.training.batch_size:
             log.warning(
                 "%s: batches of %s hold some of the %s pairs more than once, and the loss takes copies for others",
@@ -137,37 +76,13 @@ class DualEncoder(Downstream):
                 f"{len(subset):,}",
             )
         order = SampleOrder(subset.epochs, self.training.seed)
-        source: Samples[Any] = subset
-        cached = self.locked and self.cache_images and len(subset) > 0
-        if cached:
-            source = self._embed_once(subset, order, folder, fingerprint)
+        source = self.source(subset, order, folder, fingerprint)
         weights = self.model.caption_weights = (1.0, *subset.caption_weights)
         collate = replace(self.collate, kinds=len(weights))
-        augmented = not self.locked and self.unlocked.augment
-        augment = ImageAugmentation(self.model.image_tower.config.image_size) if augmented else None
-        draws = not subset.caption_weights
-        data = TrainingData(source, order, collate, augment, decodes=not cached, draws=draws)
+        decodes, draws = source is subset, not subset.caption_weights
+        data = TrainingData(source, order, collate, self.augment, decodes, draws)
         trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
         return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
-
-    def _embed_once(
-        self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
-    ) -> Samples[EmbeddedSample]:
-        from downstream.training.embedded_subset import embed_subset
-
-        self.device = make_accelerator(self.device).device
-        self.model.to(self.device).eval()
-        drawn = np.unique(order.indices(0, self.training.samples_seen))
-        return embed_subset(
-            subset,
-            drawn,
-            folder / "embeddings" / fingerprint,
-            self.image_features,
-            partial(to_pixels, self.collate.processor),
-            self.eval_batch_size,
-            self.training.workers_on(self.device),
-            self.device,
-        )
 
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the image tower's features of `pixels`, (n, width), before any head."""
@@ -197,25 +112,126 @@ class DualEncoder(Downstream):
         return self._stack(vectors)
 
     def _stack(self, vectors: list[torch.Tensor]) -> Vectors:
-        empty = np.empty((0, self.model.text_head.out_features), np.float32)
+        empty = np.empty((0, self.model.dimensions), np.float32)
         return np.concatenate([empty, *(vector.float().cpu().numpy() for vector in vectors)])
 
     def evaluate(
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
         """Evaluate on every set for retrieval, then on every classification set; keep the ranks in `folder`."""
-        return evaluate_embeddings(self, sets, LOCKED if self.locked else self._frozen_tower(), folder)
-
-    def _frozen_tower(self) -> FrozenTower:
         self.model.eval()
-        return FrozenTower(
+        tower = FrozenTower(
             features=self.image_features,
-            width=self.model.image_tower.config.hidden_size,
+            width=self.model.width,
             processor=self.collate.processor,
             batch_size=self.eval_batch_size,
             device=self.device,
             seed=self.training.seed,
             workers=self.training.workers_on(self.device),
+        )
+        return evaluate_embeddings(self, sets, LOCKED if self.model.locked else tower, folder)
+
+
+@dataclass(frozen=True)
+class Unlocked:
+    """Settings of training without a locked image tower (DS-CLIP, supplement, section B).
+
+    Args:
+        projection: width of the shared space, into which each tower has a linear head.
+        pretrained: whether the image tower starts from its checkpoint; False takes only its architecture.
+        augment: whether training images are augmented, see `augment_image`.
+    """
+
+    projection: PositiveInt
+    pretrained: bool
+    augment: bool
+
+
+class DualEncoder(PairEncoder):
+    """ViT + BERT that embed images and texts into one space.
+
+    Args:
+        image_encoder: hub name or folder of a ViT with its image processor.
+        text_encoder: hub name or folder of a BERT with its tokenizer.
+        locked: whether the image tower is frozen (LiT); False trains both.
+        cache_images: with a locked tower, embed each image once instead of once per epoch; the losses are the same.
+        max_tokens: length at which texts are cut, unless the text tower's own limit is smaller.
+        unlocked: settings that apply if the image tower is not locked.
+    """
+
+    name = "dual_encoder"
+    workers_in_keys = 0
+    model: TwoTowers
+
+    def __init__(
+        self,
+        image_encoder: str,
+        text_encoder: str,
+        training: TrainConfig,
+        locked: bool,
+        cache_images: bool,
+        max_tokens: PositiveInt,
+        eval_batch_size: PositiveInt,
+        unlocked: Unlocked,
+    ) -> None:
+        super().__init__(training, eval_batch_size)
+        self.image_encoder = Checkpoint(image_encoder)
+        self.text_encoder = Checkpoint(text_encoder)
+        self.locked = locked
+        self.cache_images = cache_images
+        self.max_tokens = max_tokens
+        self.unlocked = unlocked
+
+    def build(self, device: torch.device) -> None:
+        """Load both towers; the heads, and an image tower that is not pretrained, are drawn from the seed."""
+        pretrained = self.locked or self.unlocked.pretrained
+        names = self.image_encoder.name, self.text_encoder.name
+        self._assemble(*names, pretrained, self.unlocked.projection, device)
+
+    def _assemble(
+        self, image_encoder: str, text_encoder: str, pretrained: bool, projection: int, device: torch.device
+    ) -> None:
+        from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer
+
+        from downstream.models.networks import ImageAugmentation, PairCollate, TwoTowers
+
+        processor = load_pretrained(AutoImageProcessor, image_encoder)
+        tokenizer = load_pretrained(AutoTokenizer, text_encoder)
+        # Both towers output their class token's state: a pooler would be an untrained layer.
+        with seeded(self.training.seed):
+            if pretrained:
+                image_tower = load_model(AutoModel, image_encoder, add_pooling_layer=False)
+            else:
+                config = load_pretrained(AutoConfig, image_encoder)
+                image_tower = AutoModel.from_config(config, add_pooling_layer=False)
+            text_tower = load_model(AutoModel, text_encoder, add_pooling_layer=False)
+            self.model = TwoTowers(image_tower, text_tower, self.locked, projection).to(device)
+        limit = min(self.max_tokens, text_tower.config.max_position_embeddings)
+        self.collate = PairCollate(processor, tokenizer, limit)
+        augmented = not self.locked and self.unlocked.augment
+        self.augment = ImageAugmentation(image_tower.config.image_size) if augmented else None
+        self.device = device
+
+    def source(
+        self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
+    ) -> Samples[Any]:
+        """Return `subset`, embedded by a locked tower."""
+        from downstream.training.embedded_subset import embed_subset
+
+        if not (self.locked and self.cache_images and len(subset)):
+            return subset
+        self.device = make_accelerator(self.device).device
+        self.model.to(self.device).eval()
+        drawn = np.unique(order.indices(0, self.training.samples_seen))
+        return embed_subset(
+            subset,
+            drawn,
+            folder / "embeddings" / fingerprint,
+            self.image_features,
+            partial(to_pixels, self.collate.processor),
+            self.eval_batch_size,
+            self.training.workers_on(self.device),
+            self.device,
         )
 
     def save(self, path: Path) -> None:

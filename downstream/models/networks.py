@@ -6,7 +6,8 @@ tower locked or not (Zhai et al. 2022).
 
 import inspect
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from torch import nn
 from torchvision.transforms import v2
 
 from benchmark.core.batch import Sample
-from downstream.batching import groups_of_similar_length, to_pixels
+from downstream.batching import groups_of_similar_length, stack_pixels, to_pixels
 from downstream.models.base import start_and_end
 from downstream.training.stepper import LossSum
 from downstream.training.training_data import EmbeddedSample, Inputs
@@ -29,6 +30,7 @@ IGNORED = -100  # label of a position without loss
 INITIAL_SCALE = 1 / 0.07  # CLIP, section 2.5
 MAX_SCALE = 100.0
 CROP_AREA = (0.5, 1.0)  # fraction of the image, as in SLIP and DeCLIP; DS-CLIP names none
+CLIP_CROP_AREA = (0.9, 1.0)  # of open_clip's trainer (its `AugmentationCfg`)
 
 
 def zero_of(model: nn.Module) -> torch.Tensor:
@@ -200,12 +202,8 @@ class PairCollate:
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
 
-class TwoTowers(nn.Module):
-    """An image tower and a text tower that embed into one space.
-
-    With a locked image tower, its own embedding is the shared space and only the text tower has a linear head, as in
-    the reference implementation of LiT (``img_head=False``). Otherwise both have one, as in CLIP, into a space of
-    `projection` dimensions. New weights are drawn from the global generator: seed it.
+class PairNetwork(nn.Module, ABC):
+    """Embeds images and captions into one space of `dimensions`, and has their contrastive loss.
 
     The loss is a sum over the captions of a pair, with weights: its own and, in DS-CLIP, a rewritten and a generated
     one (supplement, section B: alpha = beta = 1). An image is embedded once for all of them. The pairs that lack a
@@ -213,60 +211,22 @@ class TwoTowers(nn.Module):
     """
 
     caption_weights: tuple[float, ...] = (1.0,)
+    locked = False  # whether the image tower is frozen
+    dimensions: int
+    width: int  # of `image_features`
+    log_scale: nn.Parameter  # logarithm of the inverse temperature
 
-    def __init__(self, image_tower: Any, text_tower: Any, locked: bool, projection: int) -> None:
-        super().__init__()
-        self.image_tower = image_tower
-        self.text_tower = text_tower
-        # transformers warns of a cache when activations are checkpointed; none is needed.
-        cached = "use_cache" in inspect.signature(text_tower.forward).parameters
-        self._options = {"use_cache": False} if cached else {}
-        self.locked = locked
-        width: int = image_tower.config.hidden_size
-        dimensions = width if locked else projection
-        self.image_head = nn.Identity() if locked else nn.Linear(width, dimensions, bias=False)
-        self.text_head = nn.Linear(text_tower.config.hidden_size, dimensions, bias=False)
-        self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
-        if locked:
-            image_tower.requires_grad_(False)
-
-    @property
-    def towers(self) -> list[Any]:
-        """The trained towers."""
-        return [self.text_tower] if self.locked else [self.image_tower, self.text_tower]
-
-    def train(self, mode: bool = True) -> "TwoTowers":
-        """Switch training mode; a locked tower stays in evaluation mode, without dropout."""
-        super().train(mode)
-        if self.locked:
-            self.image_tower.eval()
-        return self
-
+    @abstractmethod
     def image_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
-        """Return the image tower's embedding, the last state of its class token, (n, image width)."""
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.locked):
-            states: torch.Tensor = self.image_tower(pixel_values=pixel_values).last_hidden_state
-        return states[:, 0].float()
+        """Return the features (n, width) of pixels (n, 3, h, w), on which a linear probe is trained."""
 
+    @abstractmethod
     def embed_images(self, features: torch.Tensor) -> torch.Tensor:
         """Return the unit vectors (n, d) of image features."""
-        return F.normalize(self.image_head(features).float(), dim=-1)
 
+    @abstractmethod
     def embed_texts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """Return the unit vectors (n, d) of tokenised texts, each (n, t)."""
-        groups = groups_of_similar_length(attention_mask)
-        features = torch.cat(
-            [self._text_features(input_ids[rows, :t], attention_mask[rows, :t]) for rows, t in groups]
-        )
-        original_order = torch.cat([rows for rows, _ in groups]).argsort()
-        return F.normalize(self.text_head(features[original_order]).float(), dim=-1)
-
-    def _text_features(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return the last state of the class token of texts (n, t): (n, text width)."""
-        inputs = {"input_ids": input_ids, "attention_mask": attention_mask} | self._options
-        states = self.text_tower(**inputs).last_hidden_state
-        class_token: torch.Tensor = states[:, 0]
-        return class_token
 
     def forward(self, inputs: Inputs, gradients: Pairs | None = None) -> Any:
         """Return (sum of losses, number of pairs) of ``pixel_values`` or ``image_features`` and captions.
@@ -332,34 +292,135 @@ class TwoTowers(nn.Module):
 
     def _no_rows(self) -> torch.Tensor:
         """Return (0, d), tied to every trainable parameter."""
-        return zero_of(self).expand(1, self.text_head.out_features)[:0]
+        return zero_of(self).expand(1, self.dimensions)[:0]
+
+
+class TwoTowers(PairNetwork):
+    """An image tower and a text tower that embed into one space.
+
+    With a locked image tower, its own embedding is the shared space and only the text tower has a linear head, as in
+    the reference implementation of LiT (``img_head=False``). Otherwise both have one, as in CLIP, into a space of
+    `projection` dimensions. New weights are drawn from the global generator: seed it.
+    """
+
+    def __init__(self, image_tower: Any, text_tower: Any, locked: bool, projection: int) -> None:
+        super().__init__()
+        self.image_tower = image_tower
+        self.text_tower = text_tower
+        # transformers warns of a cache when activations are checkpointed; none is needed.
+        cached = "use_cache" in inspect.signature(text_tower.forward).parameters
+        self._options = {"use_cache": False} if cached else {}
+        self.locked = locked
+        self.width = image_tower.config.hidden_size
+        self.dimensions = self.width if locked else projection
+        self.image_head = nn.Identity() if locked else nn.Linear(self.width, self.dimensions, bias=False)
+        self.text_head = nn.Linear(text_tower.config.hidden_size, self.dimensions, bias=False)
+        self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
+        if locked:
+            image_tower.requires_grad_(False)
+
+    @property
+    def towers(self) -> list[Any]:
+        """The trained towers."""
+        return [self.text_tower] if self.locked else [self.image_tower, self.text_tower]
+
+    def train(self, mode: bool = True) -> "TwoTowers":
+        """Switch training mode; a locked tower stays in evaluation mode, without dropout."""
+        super().train(mode)
+        if self.locked:
+            self.image_tower.eval()
+        return self
+
+    def image_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
+        """Return the image tower's embedding, the last state of its class token, (n, image width)."""
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.locked):
+            states: torch.Tensor = self.image_tower(pixel_values=pixel_values).last_hidden_state
+        return states[:, 0].float()
+
+    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the unit vectors (n, d) of image features."""
+        return F.normalize(self.image_head(features).float(), dim=-1)
+
+    def embed_texts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return the unit vectors (n, d) of tokenised texts, each (n, t)."""
+        groups = groups_of_similar_length(attention_mask)
+        features = torch.cat(
+            [self._text_features(input_ids[rows, :t], attention_mask[rows, :t]) for rows, t in groups]
+        )
+        original_order = torch.cat([rows for rows, _ in groups]).argsort()
+        return F.normalize(self.text_head(features[original_order]).float(), dim=-1)
+
+    def _text_features(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return the last state of the class token of texts (n, t): (n, text width)."""
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask} | self._options
+        states = self.text_tower(**inputs).last_hidden_state
+        class_token: torch.Tensor = states[:, 0]
+        return class_token
 
 
 @dataclass(frozen=True)
-class ImageAugmentation:
-    """Augments training images (DS-CLIP, supplement, section B); `size` is the width of the model's square input."""
+class ClipProcessor:
+    """open_clip's preprocessing of images, called as the hub's image processors are."""
 
-    size: int
+    preprocess: Any
+    resample: int = Image.Resampling.BICUBIC
 
-    def __call__(self, sample: Sample, rng: np.random.Generator) -> Sample:
-        """Return the sample with its image augmented."""
-        return replace(sample, image=augment_image(sample.image, self.size, rng))
+    def __call__(self, images: list[Image.Image], return_tensors: str) -> Inputs:
+        """Return ``pixel_values``, (n, 3, h, w)."""
+        return {"pixel_values": stack_pixels(self.preprocess, images)}
 
 
-def augment_image(image: Image.Image, size: int, rng: np.random.Generator) -> Image.Image:
-    """Return a random square crop of `image`, `size` pixels wide, with random flip, colours, blur and RandAugment.
+@dataclass(frozen=True)
+class ClipCollate(PairCollate):
+    """Turns pairs into tensors, by open_clip's tokenizer; `max_tokens` is the length that the architecture takes."""
 
-    The paper lists these changes without strengths: colour and blur have SimCLR's (Chen et al. 2020), RandAugment has
-    torchvision's. All depends only on `rng`; torch's global generator is restored.
-    """
-    with torch.random.fork_rng([]):
-        torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
-        changed: Image.Image = _changes(size)(image)
-    return changed
+    def tokens(self, texts: list[str]) -> Inputs:
+        """Return ``input_ids`` and a mask of ones, each (n, max_tokens): CLIP pools at the end token."""
+        ids = self.tokenizer(texts, self.max_tokens)
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+class ClipNetwork(PairNetwork):
+    """A CLIP of open_clip. A probe is trained on its vectors of images before they are normalised."""
+
+    def __init__(self, clip: Any, dimensions: int) -> None:
+        super().__init__()
+        self.clip = clip
+        self.dimensions = self.width = dimensions
+        self.log_scale = clip.logit_scale  # one parameter of two names
+
+    @property
+    def towers(self) -> list[Any]:
+        """The whole CLIP, which recomputes the activations of both towers."""
+        return [self.clip]
+
+    def image_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
+        """Return the vectors of pixels (n, 3, h, w), not normalised, (n, d)."""
+        features: torch.Tensor = self.clip.encode_image(pixel_values)
+        return features.float()
+
+    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the unit vectors (n, d) of image features."""
+        return F.normalize(features, dim=-1)
+
+    def embed_texts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return the unit vectors (n, d) of tokenised texts, each (n, t)."""
+        return F.normalize(self.clip.encode_text(input_ids).float(), dim=-1)
 
 
 @lru_cache(maxsize=2)
-def _changes(size: int) -> Any:
+def open_clip_changes(size: int) -> Any:
+    """Return a random crop, all that open_clip's trainer changes."""
+    return v2.RandomResizedCrop(size, CLIP_CROP_AREA, interpolation=v2.InterpolationMode.BICUBIC)
+
+
+@lru_cache(maxsize=2)
+def ds_clip_changes(size: int) -> Any:
+    """Return a random crop, flip, colours, blur and RandAugment (DS-CLIP, supplement, section B).
+
+    The paper lists these changes without strengths: colour and blur have SimCLR's (Chen et al. 2020), RandAugment has
+    torchvision's.
+    """
     return v2.Compose(
         [
             v2.RandomResizedCrop(size, scale=CROP_AREA, antialias=True),
@@ -369,6 +430,26 @@ def _changes(size: int) -> Any:
             v2.RandAugment(),
         ]
     )
+
+
+@dataclass(frozen=True)
+class ImageAugmentation:
+    """Augments training images; `size` is the width of the model's square input, `changes` makes the transform."""
+
+    size: int
+    changes: Callable[[int], Any] = ds_clip_changes
+
+    def __call__(self, sample: Sample, rng: np.random.Generator) -> Sample:
+        """Return the sample with its image augmented."""
+        return replace(sample, image=augment_image(sample.image, self.changes(self.size), rng))
+
+
+def augment_image(image: Image.Image, changes: Any, rng: np.random.Generator) -> Image.Image:
+    """Return `image` after random `changes`, which depend only on `rng`; torch's global generator is restored."""
+    with torch.random.fork_rng([]):
+        torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
+        changed: Image.Image = changes(image)
+    return changed
 
 
 def _blur(image: Image.Image) -> Image.Image:

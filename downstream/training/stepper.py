@@ -171,13 +171,16 @@ def make_optimizer(
     lr: float,
     weight_decay: float,
     lr_ratios: Mapping[str, float] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> torch.optim.Optimizer:
     """Return an optimizer of the trainable parameters; weight decay applies to matrices, not vectors.
 
     `lr_ratios` are factors on the learning rate of parts of the model, by the prefix of their parameters' names. Each
-    group of parameters has its factor as `lr_ratio`, by which `Stepper` multiplies the rate of a step.
+    group of parameters has its factor as `lr_ratio`, by which `Stepper` multiplies the rate of a step. `options` are
+    more arguments of the optimizer (`betas`, `eps`), None for its own.
     """
     groups: list[dict[str, Any]] = []
+    given = {option: value for option, value in (options or {}).items() if value is not None}
     for ratio, parameters in _by_ratio(model, lr_ratios or {}).items():
         of_ratio = {"lr_ratio": ratio, "lr": ratio * lr}
         matrices = [p for p in parameters if p.ndim >= 2]
@@ -185,10 +188,10 @@ def make_optimizer(
         groups.append(of_ratio | {"params": matrices, "weight_decay": weight_decay, "always_adapt": True})
         groups.append(of_ratio | {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0})
     if name == "adamw":
-        return torch.optim.AdamW(groups, fused=True)
+        return torch.optim.AdamW(groups, fused=True, **given)
     from timm.optim.lamb import Lamb
 
-    lamb: torch.optim.Optimizer = Lamb(groups, max_grad_norm=None)  # the trainer clips gradients
+    lamb: torch.optim.Optimizer = Lamb(groups, max_grad_norm=None, **given)  # the trainer clips gradients
     return lamb
 
 

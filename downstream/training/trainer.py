@@ -53,6 +53,9 @@ class TrainConfig:
         lr: peak learning rate, after a linear warm-up of `warmup_ratio` of the steps; then a cosine to 0.
         optimizer: AdamW, or LAMB for batches of thousands (You et al. 2020).
         weight_decay: weight decay of matrices; biases, norms and temperatures have none.
+        beta2: decay rate of the optimizer's mean of squared gradients; None for its default, 0.999.
+        epsilon: the optimizer's term against division by zero; None for its default.
+        max_grad_norm: norm to which gradients are clipped; None for no clipping.
         seed: random seed of the sampling order, dropout and new weights.
         workers: processes that read and decode samples, in addition to the training process; None, see `workers_on`.
         validate_every: samples between validations; None for none.
@@ -70,7 +73,7 @@ class TrainConfig:
     optimizer: OptimizerName = "adamw"
     warmup_ratio: FractionBelowOne = 0.03
     weight_decay: NonNegativeFloat = 0.0
-    max_grad_norm: PositiveFloat = 1.0
+    max_grad_norm: PositiveFloat | None = 1.0
     seed: Seed = 0
     checkpoint_every: PositiveInt = 100_000
     workers: ProcessesOrNone | None = None
@@ -79,6 +82,8 @@ class TrainConfig:
     micro_batch: PositiveInt | None = None
     checkpointing: bool = False
     precision: Precision = field(default="auto", compare=False)
+    beta2: FractionBelowOne | None = None
+    epsilon: PositiveFloat | None = None
 
     def precision_on(self, device: str) -> str:
         """Return fp32 or bf16, the precision on ``"cpu"`` or ``"cuda"``."""
@@ -152,7 +157,10 @@ class Trainer:
             log.warning("%s: not validated, as there is nothing to validate it on", self.name)
         if recipe.checkpointing:
             checkpoint_activations(model, self.name)
-        optimizer = make_optimizer(model, recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios)
+        beta2 = 0.999 if recipe.beta2 is None else recipe.beta2
+        options = {"betas": (0.9, beta2), "eps": recipe.epsilon}
+        given = recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios
+        optimizer = make_optimizer(model, *given, options)
         state = load_checkpoint(folder, model, optimizer, fingerprint)
         resumed_from = state.step or None
         if resumed_from:
@@ -170,7 +178,7 @@ class Trainer:
         micro_batch = recipe.micro_batch if recipe.micro_batch and recipe.micro_batch < part else None
         precision = recipe.precision_on(accelerator.device.type)
         prepared = accelerator.prepare(model, optimizer)
-        settings = recipe.max_grad_norm, recipe.seed, precision, micro_batch
+        settings = recipe.max_grad_norm or math.inf, recipe.seed, precision, micro_batch
         stepper = Stepper(accelerator, prepared[0], prepared[1], *settings)
         with seeded_steps(accelerator.device):
             self._loop(stepper, data, state, save)

@@ -17,6 +17,7 @@ from benchmark.cli.overrides import normalised
 from benchmark.results.report.published_figures import FOLDER, PublishedTable, published_tables
 from benchmark.run.config import CONF, register_resolvers
 from benchmark.selection.selection import Selector
+from downstream.models.clip_scratch import ClipScratch
 from downstream.models.dual_encoder import DualEncoder
 from tests.test_documentation import header_commands
 
@@ -163,3 +164,18 @@ def test_ds_clip_is_its_papers_recipe() -> None:
     assert (cfg.captions.use, cfg.captions.weights) == ("sum", None)
     assert "imagenet" in cfg.evalset
     assert Path(cfg.pool.url) == Path("/data/yfcc15m")
+
+
+@pytest.mark.parametrize("architecture", ["RN50", "ViT-B-32"])
+def test_parrot_captions_train_a_clip_from_random_weights(architecture: str) -> None:
+    given = [] if architecture == "RN50" else [f"downstream.clip_scratch.architecture={architecture}"]
+    cfg = composed("experiment=parrot", *GIVEN["parrot"], *given)
+    model = hydra.utils.instantiate(cfg.downstream.clip_scratch, _convert_="all")
+    assert isinstance(model, ClipScratch)
+    assert list(cfg.downstream) == ["clip_scratch"]
+    assert model.architecture == architecture
+    assert (model.training.samples_seen, model.training.batch_size) == (32 * cfg.size.samples, 4096)
+    for _, *sweep in planned_sweeps(["experiment=parrot_table2", *GIVEN["parrot"], *given]):
+        (job,) = job_overrides(sweep)
+        training = composed(*job).downstream.clip_scratch.training
+        assert training.batch_size == (8192 if "size=12m" in job else 4096)

@@ -1,5 +1,6 @@
 """Small random checkpoints in the hub's format, and subsets that live in memory."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 from PIL import Image
 
 from benchmark.core.batch import Sample, SampleError
+from benchmark.core.paths import write_text
 from benchmark.core.progress import CaptionedImage
 from downstream.models.dual_encoder import Unlocked
 from downstream.training.trainer import TrainConfig
@@ -151,12 +153,23 @@ def save_vit(folder: Path) -> Path:
     return folder
 
 
+def save_clip_architecture(folder: Path, **changes: Any) -> Path:
+    """An open_clip config with OpenAI's tokenizer; a ViT, whose loss by parts is that of the whole batch."""
+    vision = {"image_size": SIZE, "layers": 2, "width": 32, "head_width": 8, "patch_size": 8}
+    text = {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 4, "layers": 2}
+    model = {"embed_dim": 24, "vision_cfg": vision, "text_cfg": text} | changes
+    folder.mkdir(parents=True)
+    write_text(folder / "open_clip_config.json", json.dumps({"model_cfg": model, "preprocess_cfg": {}}))
+    return folder
+
+
 @dataclass(frozen=True)
 class Checkpoints:
     swin: str
     gpt2: str
     vit: str
     bert: str
+    clip: str = ""
 
 
 @dataclass

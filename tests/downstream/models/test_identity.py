@@ -35,9 +35,10 @@ def _no_memory_of_revisions() -> Iterator[None]:
 
 
 def nodes() -> dict[str, DictConfig]:
-    """The settings of every model that is trained, in one composition: collecting tests waits for it."""
+    """The settings of every model that is trained, in few compositions: collecting tests waits for them."""
     cfg = compose_config("models=demo", "downstream=both", "task=weak_backbone")
-    composed = {**cfg.downstream, "weak_backbone": cfg.weak_backbone}
+    clip = compose_config("models=demo", "downstream=clip_scratch").downstream
+    composed = {**cfg.downstream, **clip, "weak_backbone": cfg.weak_backbone}
     return {name: OmegaConf.create(resolved(node)) for name, node in composed.items()}
 
 
@@ -69,7 +70,7 @@ def fingerprint(name: str, **changes: Any) -> str:
 
 def test_the_walk_meets_all_models_and_checkpoints() -> None:
     assert {*NODES, "both"} == {*GROUP, "weak_backbone"}
-    assert {name for name, _ in FOLDERS} >= {"captioner", "dual_encoder"}
+    assert {name for name, _ in FOLDERS} >= {"captioner", "dual_encoder", "clip_scratch"}
 
 
 @pytest.mark.parametrize(("name", "key"), FOLDERS)
@@ -96,11 +97,13 @@ def test_every_setting_counts(name: str, key: str) -> None:
             assert fingerprint(name, training={part: 100}) == fingerprint(name)
             continue
         if old is None:
-            new: Any = 7
+            new: Any = 0.5 if part == "beta2" else 7
+        elif part in {"warmup_ratio", "beta2"}:  # below 1
+            new = old / 2
         elif isinstance(old, str):
             new = {"adamw": "lamb", "auto": "bf16"}.get(old, f"{old}_")
         else:
-            new = SMALL_CHANGES[type(old)](old) if part != "warmup_ratio" else old / 2
+            new = SMALL_CHANGES[type(old)](old)
         change = {key: {part: new}} if isinstance(value, dict) else {key: new}
         assert fingerprint(name, **change) != fingerprint(name), (key, part)
 

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from downstream.models.captioner import Captioner
+from downstream.models.clip_scratch import ClipScratch
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, SummedCaptions
@@ -86,6 +87,8 @@ def train(given: Training) -> None:
         ),
         "summed": lambda: DualEncoder(tiny.vit, tiny.bert, training, True, True, 16, 5, UNLOCKED),
         "summed in parts": lambda: DualEncoder(tiny.vit, tiny.bert, in_parts, False, False, 16, 5, UNLOCKED),
+        "clip_scratch": lambda: ClipScratch(tiny.clip, training, 5),
+        "clip_scratch in parts": lambda: ClipScratch(tiny.clip, in_parts, 5),
         "ds_clip": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, unlocked),
     }
     tracker = Log(given.name, given.kill_at)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from downstream.models.networks import ImageAugmentation, augment_image
+from downstream.models.networks import ImageAugmentation, augment_image, ds_clip_changes
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset
@@ -46,7 +46,7 @@ def test_every_epoch_sees_another_view() -> None:
 def test_a_view_has_the_models_size_and_spares_the_global_rng() -> None:
     image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 90, 3), dtype=np.uint8))
     state = torch.random.get_rng_state()
-    changed = [augment_image(image, 24, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    changed = [augment_image(image, ds_clip_changes(24), np.random.default_rng(seed)) for seed in (0, 0, 1)]
     assert torch.equal(torch.random.get_rng_state(), state)
     assert {view.size for view in changed} == {(24, 24)}
     one, again, other = map(np.asarray, changed)
@@ -58,6 +58,8 @@ def test_an_image_without_structure_gains_none() -> None:
     """Crop, flip, colour and blur of one colour give one colour; only RandAugment's fill adds black."""
     grey = Image.new("RGB", (30, 30), (120, 120, 120))
     for seed in range(20):
-        view = np.asarray(augment_image(grey, 16, np.random.default_rng(seed))).reshape(-1, 3)
+        view = np.asarray(augment_image(grey, ds_clip_changes(16), np.random.default_rng(seed))).reshape(
+            -1, 3
+        )
         colours = {tuple(colour) for colour in view.tolist()} - {(0, 0, 0)}
         assert len(colours) <= 3
