@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # Model: the use of an evaluation set in its config, and the metric that filters are compared by there.
 COMPARED = {
     "captioner": (("captioning", "CIDEr"),),
+    "lstm_captioner": (("captioning", "CIDEr"),),
     "dual_encoder": (("retrieval", "text_to_image_R@1"), ("score", "zero_shot")),
 }
 
