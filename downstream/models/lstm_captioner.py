@@ -62,8 +62,8 @@ class LstmCaptioner(Downstream):
     ) -> None:
         if encoder is None:
             raise UserError(
-                "downstream=lstm_captioner_weak needs models.lstm_captioner.weak_encoder=FOLDER, as task=weak_backbone"
-                " prints it"
+                "downstream=lstm_captioner_weak needs models.lstm_captioner.weak_encoder=FOLDER; task=weak_backbone"
+                " prints the folder"
             )
         self.encoder = Checkpoint(encoder)
         self.training = training
@@ -180,7 +180,7 @@ class LstmCaptioner(Downstream):
 
 
 def make_tokenizer(captions: Iterable[str], threshold: int) -> Any:
-    """Return a tokenizer whose vocabulary has the words that occur at least `threshold` times, the most frequent first.
+    """Return a tokenizer whose vocabulary has the words that occur at least `threshold` times.
 
     Words are in lower case and end at punctuation, which is a word too.
     """

@@ -27,8 +27,8 @@ class FeatureCollate:
 class CaptionLstm(nn.Module):
     """Reads an image's features as its first input, then the caption so far, and predicts the next word.
 
-    Show and Tell (Vinyals et al. 2015), which is the model "fc" of the framework that AVA-Captions trains; that one has
-    a maxout in its cell, this one is PyTorch's LSTM. Weights are drawn from the global generator: seed it.
+    Show and Tell (Vinyals et al. 2015), which is the model "fc" of the framework that AVA-Captions trains. That
+    one's cell has a maxout; this one is PyTorch's LSTM. Weights are drawn from the global generator: seed it.
 
     Args:
         features: width of the image's features.

@@ -36,7 +36,7 @@ def _no_memory_of_revisions() -> Iterator[None]:
 
 def nodes() -> dict[str, DictConfig]:
     """The settings of every model that is trained, in one composition: collecting tests waits for it."""
-    cfg = compose_config("models=demo", "downstream=both", "task=weak_backbone")
+    cfg = compose_config("models=demo", "downstream=[both,lstm_captioner]", "task=weak_backbone")
     composed = {**cfg.downstream, "weak_backbone": cfg.weak_backbone}
     return {name: OmegaConf.create(resolved(node)) for name, node in composed.items()}
 
@@ -68,8 +68,8 @@ def fingerprint(name: str, **changes: Any) -> str:
 
 
 def test_the_walk_meets_all_models_and_checkpoints() -> None:
-    assert {*NODES, "both"} == {*GROUP, "weak_backbone"}
-    assert {name for name, _ in FOLDERS} >= {"captioner", "dual_encoder"}
+    assert {*NODES, "both", "lstm_captioner_weak"} == {*GROUP, "weak_backbone"}
+    assert {name for name, _ in FOLDERS} >= {"captioner", "dual_encoder", "lstm_captioner"}
 
 
 @pytest.mark.parametrize(("name", "key"), FOLDERS)
@@ -100,12 +100,15 @@ def test_every_setting_counts(name: str, key: str) -> None:
         elif isinstance(old, str):
             new = {"adamw": "lamb", "auto": "bf16"}.get(old, f"{old}_")
         else:
-            new = SMALL_CHANGES[type(old)](old) if part != "warmup_ratio" else old / 2
+            new = SMALL_CHANGES[type(old)](old) if part not in {"warmup_ratio", "dropout"} else old / 2
         change = {key: {part: new}} if isinstance(value, dict) else {key: new}
         assert fingerprint(name, **change) != fingerprint(name), (key, part)
 
 
-@pytest.mark.parametrize(("name", "workers"), [("captioner", 1), ("dual_encoder", 0), ("weak_backbone", 1)])
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [("captioner", 1), ("dual_encoder", 0), ("lstm_captioner", 1), ("weak_backbone", 1)],
+)
 def test_keys_hold_what_they_always_held(name: str, workers: int) -> None:
     """Settings that came later are absent at their defaults; the number of loader processes is that of old keys."""
     training = made(name).identity()["training"]

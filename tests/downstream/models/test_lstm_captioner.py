@@ -5,14 +5,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import timm
 import torch
+from timm.models import save_for_hf
 
 from benchmark.core.errors import UserError
 from downstream.models.lstm_captioner import LstmCaptioner, make_tokenizer
 from downstream.models.lstm_network import CaptionLstm, FeatureCollate
 from downstream.models.networks import CaptionCollate
 from downstream.training.training_data import EmbeddedSample
-from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, draw, six_steps
+from tests.downstream.tiny_models import (
+    CAPTIONS,
+    SIZE,
+    Checkpoints,
+    MemorySubset,
+    Recorder,
+    draw,
+    six_steps,
+)
 
 CPU = torch.device("cpu")
 IMAGES = [draw(caption) for caption in CAPTIONS]
@@ -65,6 +75,23 @@ def test_load_gives_the_same_model(trained: Any, checkpoints: Checkpoints, tmp_p
     assert all(torch.equal(tensor, weights(again)[name]) for name, tensor in weights(captioner).items())
     with pytest.raises(UserError, match="must be the folder of an LSTM captioner"):
         again.load(tmp_path / "encoder", CPU)
+
+
+def test_a_timm_folder_is_its_cnn_with_pooled_features(eight_pairs: MemorySubset, tmp_path: Path) -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = timm.create_model("test_resnet", num_classes=7).eval()
+    data = {"input_size": (3, SIZE, SIZE), "crop_pct": 1.0, "crop_mode": "squash"}
+    save_for_hf(model, str(tmp_path / "timm"), safe_serialization=True, data_config=data)
+    captioner, again = make(str(tmp_path / "timm")), make(str(tmp_path / "timm"))
+    captioner.train(eight_pairs, tmp_path / "run", CPU, Recorder(), "f")
+    pixels = torch.randn(2, 3, SIZE, SIZE, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        pooled = model.global_pool(model.forward_features(pixels))
+    assert torch.allclose(captioner.features(pixels), pooled, atol=1e-6)
+    again.load(tmp_path / "run", CPU)
+    assert torch.equal(again.features(pixels), captioner.features(pixels))
+    assert again.caption(IMAGES) == captioner.caption(IMAGES)
 
 
 def test_only_the_lstm_is_trained(
@@ -152,7 +179,7 @@ def test_a_wide_search_finds_the_most_probable_caption(seed: int) -> None:
 
 
 def search_by_hand(model: CaptionLstm, features: torch.Tensor, beams: int, length: int) -> list[int]:
-    """Keep the best `beams` continuations at each step; the finished ones among them compete and are not continued."""
+    """Keep the best `beams` continuations at each step; finished ones compete and are not continued."""
     live, finished = [list[int]()], []
     for position in range(length):
         longer = [[*caption, word] for caption in live for word in (END, 3, 4, 5)]
