@@ -29,7 +29,7 @@ NOT_BUILT = {
     "Parrot Captions": "Figure 1, Figure 3, Figure 8, Table 2, Table 3, Table 4, Table 5, Figure 6, Figure 7,"
     " Table 8, Table 10, Table 11, Table 12, Table 13, Figure 9, Figure 10, Figure 11, Figure 12, Figure 13,"
     " Figure 14, Figure 15",
-    "AVA-Captions": "Figure 1, Figure 2, Figure 3, Table 1a, Table 1b, Figure 6, Table 2, Table S1, Table S2,"
+    "AVA-Captions": "Figure 2, Figure 3, Table 1b, Figure 6, Table 2, Table S1, Table S2,"
     " Table S3, Figure S1, Figure S2",
 }
 # The last table and figure of each paper; DS-CLIP's Table 2 has the parts a to f, AVA-Captions' Table 1 a and b.
