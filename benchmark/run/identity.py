@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
 IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
 # Settings of `models` that came after the published runs: they count with the downstream model that takes them.
-LATER_MODELS = ("lstm_captioner",)
+LATER_MODELS = {"lstm_captioner"}
 
 
 def make_run_id(job: Job, captions: str | None) -> str:
@@ -53,10 +53,8 @@ def make_run_id(job: Job, captions: str | None) -> str:
         captions: hash of the other captions, None if there are none.
     """
     cfg = job.cfg
-    identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY if name != "models"}
-    identity["models"] = {
-        name: resolved(node) for name, node in cfg.models.items() if name not in LATER_MODELS
-    }
+    identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
+    identity["models"] = {name: identity["models"][name] for name in identity["models"].keys() - LATER_MODELS}
     identity["filter"] = resolved(filter_settings(cfg))
     identity["evalset"] = evaluation_identity(cfg)
     for model in identity["downstream"].values():

@@ -62,8 +62,7 @@ class LstmCaptioner(Downstream):
     ) -> None:
         if encoder is None:
             raise UserError(
-                "downstream=lstm_captioner_weak needs models.lstm_captioner.weak_encoder=FOLDER; task=weak_backbone"
-                " prints the folder"
+                "models.lstm_captioner.weak_encoder must be the folder that task=weak_backbone prints"
             )
         self.encoder = Checkpoint(encoder)
         self.training = training
@@ -96,23 +95,17 @@ class LstmCaptioner(Downstream):
 
         Raises `UserError` if no word is frequent enough.
         """
-        from downstream.models.lstm_network import FeatureCollate
         from downstream.models.networks import CaptionCollate
         from downstream.training.embedded_subset import embed_subset
 
         self.device = make_accelerator(self.device).device
         self.cnn.to(self.device)
         order = SampleOrder(subset.epochs, self.training.seed)
-        source = embed_subset(
-            subset,
-            np.unique(order.indices(0, self.training.samples_seen)),
-            folder / "embeddings" / fingerprint,
-            self.features,
-            partial(to_pixels, self.processor),
-            self.eval_batch_size,
-            self.training.workers_on(self.device),
-            self.device,
-        )
+        drawn = np.unique(order.indices(0, self.training.samples_seen))
+        cached = folder / "embeddings" / fingerprint
+        pixels, size = partial(to_pixels, self.processor), self.eval_batch_size
+        workers = self.training.workers_on(self.device)
+        source = embed_subset(subset, drawn, cached, self.features, pixels, size, workers, self.device)
         self.tokenizer = make_tokenizer(source.captions(), self.word_threshold)
         if len(self.tokenizer) == len(SPECIAL) and any(source.captions()):
             raise UserError(
@@ -120,7 +113,7 @@ class LstmCaptioner(Downstream):
                 " downstream.lstm_captioner.word_threshold"
             )
         self.model = self._make_lstm(len(self.tokenizer), self.width)
-        collate = FeatureCollate(CaptionCollate(None, self.tokenizer, self.max_words))
+        collate = CaptionCollate(self.processor, self.tokenizer, self.max_words)
         data = TrainingData(source, order, collate, decodes=False)
         trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
         return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
@@ -128,10 +121,8 @@ class LstmCaptioner(Downstream):
     def features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the mean of the CNN's last features over all positions, (n, d)."""
         with self.inference():
-            states: torch.Tensor = self.cnn(
-                pixel_values=pixels.to(self.device, non_blocking=True)
-            ).last_hidden_state
-            return states.mean(1)
+            states: torch.Tensor = self.cnn(pixel_values=pixels.to(self.device)).last_hidden_state
+        return states.mean(1)
 
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
@@ -194,13 +185,8 @@ def make_tokenizer(captions: Iterable[str], threshold: int) -> Any:
     tokenizer = Tokenizer(WordLevel(unk_token=UNKNOWN))
     tokenizer.normalizer = Lowercase()
     tokenizer.pre_tokenizer = Whitespace()
-    unlimited = 2**31
-    tokenizer.train_from_iterator(
-        captions,
-        WordLevelTrainer(
-            vocab_size=unlimited, min_frequency=threshold, special_tokens=SPECIAL, show_progress=False
-        ),
-    )
+    trained = {"min_frequency": threshold, "special_tokens": SPECIAL, "show_progress": False}
+    tokenizer.train_from_iterator(captions, WordLevelTrainer(vocab_size=2**31, **trained))
     # A caption that holds "[END]" has these letters, not the token.
     special = {"unk_token": UNKNOWN, "bos_token": START, "eos_token": END, "split_special_tokens": True}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)

@@ -1,27 +1,11 @@
 """The LSTM of the captioner of AVA-Captions: its training loss, and its beam search."""
 
-from dataclasses import dataclass
-
-import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812, its usual name
 from torch import nn
 
-from downstream.models.networks import IGNORED, CaptionCollate, zero_of
-from downstream.training.training_data import EmbeddedSample, Inputs
-
-
-@dataclass(frozen=True)
-class FeatureCollate:
-    """Turns embedded samples into tensors: ``features`` (n, d), ``ids`` and ``labels`` (n, t)."""
-
-    captions: CaptionCollate
-
-    def __call__(self, samples: list[EmbeddedSample]) -> Inputs:
-        """Return the tensors of a batch."""
-        ids, labels = self.captions.tokens([sample.text for sample in samples])
-        features = torch.from_numpy(np.stack([sample.features for sample in samples]))
-        return {"features": features, "ids": ids, "labels": labels}
+from downstream.models.networks import IGNORED, zero_of
+from downstream.training.training_data import Inputs
 
 
 class CaptionLstm(nn.Module):
@@ -52,8 +36,8 @@ class CaptionLstm(nn.Module):
         if not inputs:
             zero = zero_of(self)
             return zero, zero.detach()
-        image, labels = self.image(inputs["features"]), inputs["labels"]
-        states, _ = self.lstm(torch.cat([image[:, None], self.words(inputs["ids"])], 1))
+        image, labels = self.image(inputs["image_features"]), inputs["labels"]
+        states, _ = self.lstm(torch.cat([image[:, None], self.words(inputs["decoder_input_ids"])], 1))
         logits = self.logits(self.dropout(states[:, 1:])).flatten(0, 1).float()
         loss = F.cross_entropy(logits, labels.flatten(), ignore_index=IGNORED, reduction="sum")
         return loss, (labels != IGNORED).sum()

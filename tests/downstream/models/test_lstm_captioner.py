@@ -11,7 +11,7 @@ from timm.models import save_for_hf
 
 from benchmark.core.errors import UserError
 from downstream.models.lstm_captioner import LstmCaptioner, make_tokenizer
-from downstream.models.lstm_network import CaptionLstm, FeatureCollate
+from downstream.models.lstm_network import CaptionLstm
 from downstream.models.networks import CaptionCollate
 from downstream.training.training_data import EmbeddedSample
 from tests.downstream.tiny_models import (
@@ -155,7 +155,9 @@ def lstm(words: int, seed: int) -> CaptionLstm:
 def log_probability(model: CaptionLstm, features: torch.Tensor, caption: list[int]) -> float:
     """Of a caption as training sees it: the negative loss."""
     ids = torch.tensor([[START, *caption[:-1]]])
-    loss, _ = model({"features": features[None], "ids": ids, "labels": torch.tensor([caption])})
+    loss, _ = model(
+        {"image_features": features[None], "decoder_input_ids": ids, "labels": torch.tensor([caption])}
+    )
     return -loss.item()
 
 
@@ -209,8 +211,8 @@ def test_the_loss_by_hand() -> None:
     model = lstm(6, 0)
     tokenizer = make_tokenizer(["x y z x y x"], 1)
     samples = [EmbeddedSample(text, torch.ones(4).numpy()) for text in ("x y", "z x y z x")]
-    inputs = FeatureCollate(CaptionCollate(None, tokenizer, 4))(samples)
-    assert inputs["ids"].tolist() == [[START, 3, 4, END], [START, 5, 3, 4]]
+    inputs = CaptionCollate(None, tokenizer, 4)(samples)
+    assert inputs["decoder_input_ids"].tolist() == [[START, 3, 4, END], [START, 5, 3, 4]]
     assert inputs["labels"].tolist() == [[3, 4, END, -100], [5, 3, 4, 5]]  # a cut caption gets no end
     total, words = model(inputs)
     assert words == 7
