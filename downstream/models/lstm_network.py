@@ -49,7 +49,7 @@ class CaptionLstm(nn.Module):
 
         Args:
             features: (n, d).
-            beams: unfinished captions that are continued at each step; a finished one takes no place.
+            beams: captions that are kept at each step; the finished ones among them are not continued.
             length: words at which a caption is cut.
             start: first word; `end`: last word; `never`: words that are not written.
 
