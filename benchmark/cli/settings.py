@@ -43,6 +43,12 @@ MODELS: dict[str, Any] = {
     "clip_minimum": Cosine,
     "clip_duplicate": Cosine | None,
     "captioner": {"encoder": str, "decoder": str, "lr": PositiveFloat, "encoder_lr_ratio": NonNegativeFloat},
+    "lstm_captioner?": {
+        "encoder": str,
+        "weak_encoder": str | None,
+        "lr": PositiveFloat,
+        **dict.fromkeys(("width", "word_threshold"), PositiveInt),
+    },
     "weak_backbone": {
         "architecture": str,
         "image_size": PositiveInt,

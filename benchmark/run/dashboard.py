@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Model: the use of an evaluation set in its config, and the metric that filters are compared by there.
 COMPARED = {
-    "captioner": (("captioning", "CIDEr"),),
+    **dict.fromkeys(("captioner", "lstm_captioner"), (("captioning", "CIDEr"),)),
     **dict.fromkeys(
         ("dual_encoder", "clip_scratch"), (("retrieval", "text_to_image_R@1"), ("score", "zero_shot"))
     ),

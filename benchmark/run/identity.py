@@ -41,6 +41,8 @@ from downstream.training.trainer import recipe_key
 log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
 IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
+# Settings of `models` that came after the published runs: they count with the downstream model that takes them.
+LATER_MODELS = {"lstm_captioner", "clip_scratch"}
 
 
 def make_run_id(job: Job, captions: str | None) -> str:
@@ -52,8 +54,7 @@ def make_run_id(job: Job, captions: str | None) -> str:
     """
     cfg = job.cfg
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
-    # In `downstream` as well, if it is trained; ids are older than this node.
-    identity["models"].pop("clip_scratch", None)
+    identity["models"] = {name: identity["models"][name] for name in identity["models"].keys() - LATER_MODELS}
     identity["filter"] = resolved(filter_settings(cfg))
     identity["evalset"] = evaluation_identity(cfg)
     for model in identity["downstream"].values():

@@ -36,7 +36,7 @@ from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs
 from benchmark.run.train import train_for
 from downstream.evaluation.captioning import captioning_sets
-from downstream.models.captioner import Captioner
+from downstream.evaluation.protocols import Captions
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None
         log.info("describe: pool %s is remote; captions and images of dropped pairs are left out", pool.name)
     write_selection_summary(folder, summarise(scores, kept, job.filter, pool if pool.is_local else None))
     write_gallery(folder, gallery(scores, kept, job.seed, subset.pool, job.bounds))
-    if any(isinstance(model, Captioner) for model in job.models.values()):
+    if any(isinstance(model, Captions) for model in job.models.values()):
         write_examples(folder, examples(captioning_sets(job.evaluation_sets)))
 
 

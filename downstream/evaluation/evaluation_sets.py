@@ -123,11 +123,11 @@ def karpathy(
     images: str | None,
     captioning: bool,
     retrieval: bool,
-    split: str | None = "test",
+    split: str = "test",
     ties: Ties = "against",
     source: Source | None = None,
 ) -> EvaluationSet:
-    """Load one split of a Karpathy file (``dataset_coco.json``, ``dataset_flickr30k.json``), or with None all images.
+    """Load a split of a Karpathy file (``dataset_coco.json``, ``dataset_flickr30k.json``), or several (``val+test``).
 
     An image is at ``images/<filepath>/<filename>``; None loads no images, to score captions that are there already.
     Raises `UserError` for missing files and other formats; `NotFetchedError` if `source` has what is missing.
@@ -141,7 +141,7 @@ def karpathy(
                 references=[sentence["raw"] for sentence in entry["sentences"]],
             )
             for entry in content["images"]
-            if split in (None, entry["split"])
+            if entry["split"] in split.split("+")
         ]
 
     def fetch(source: Source) -> None:

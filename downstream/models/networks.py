@@ -41,19 +41,26 @@ def zero_of(model: nn.Module) -> torch.Tensor:
     return 0 * torch.stack([p.sum() for p in model.parameters() if p.requires_grad]).sum()
 
 
+def image_inputs(processor: Any, samples: Sequence[Sample | EmbeddedSample]) -> Inputs:
+    """Return ``pixel_values`` (n, 3, h, w), or ``image_features`` (n, d) of samples that are all embedded."""
+    features = [sample.features for sample in samples if isinstance(sample, EmbeddedSample)]
+    if features:
+        return {"image_features": torch.from_numpy(np.stack(features))}
+    return {"pixel_values": to_pixels(processor, [s.image for s in samples if isinstance(s, Sample)])}
+
+
 @dataclass(frozen=True)
 class CaptionCollate:
-    """Turns samples into tensors: ``pixel_values`` (n, 3, h, w), ``decoder_input_ids`` and ``labels`` (n, t)."""
+    """Turns samples into tensors: those of the image, ``decoder_input_ids`` and ``labels`` (n, t)."""
 
     processor: Any
     tokenizer: Any
     max_tokens: int
 
-    def __call__(self, samples: list[Sample]) -> Inputs:
+    def __call__(self, samples: Sequence[Sample | EmbeddedSample]) -> Inputs:
         """Return the tensors of a batch."""
-        pixels = to_pixels(self.processor, [sample.image for sample in samples])
         ids, labels = self.tokens([sample.text for sample in samples])
-        return {"pixel_values": pixels, "decoder_input_ids": ids, "labels": labels}
+        return image_inputs(self.processor, samples) | {"decoder_input_ids": ids, "labels": labels}
 
     def tokens(self, captions: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return decoder inputs and labels, each (n, t): ``<bos> a cat <pad>`` and ``a cat <eos> -100``.
@@ -183,11 +190,7 @@ class PairCollate:
         """Return the tensors of `pairs`, which have either all images or all features."""
         lacking = (None,) * (self.kinds - 1)
         inputs = self._captions([(pair.text, *pair.others, *lacking)[: self.kinds] for pair in pairs])
-        features = [pair.features for pair in pairs if isinstance(pair, EmbeddedSample)]
-        if features:
-            return inputs | {"image_features": torch.from_numpy(np.stack(features))}
-        images = [pair.image for pair in pairs if isinstance(pair, Sample)]
-        return inputs | {"pixel_values": to_pixels(self.processor, images)}
+        return inputs | image_inputs(self.processor, pairs)
 
     def _captions(self, captions: Sequence[Sequence[str | None]]) -> Inputs:
         given = torch.tensor([[caption is not None for caption in of_pair] for of_pair in captions])

@@ -1,7 +1,7 @@
 """Embeddings of a locked image tower: it sees the same pixels every epoch, so each image is embedded once."""
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from accelerate import PartialState
 from PIL import Image
 
 from benchmark.core.arrow import to_numpy
-from benchmark.core.batch import Sample, SampleError
+from benchmark.core.batch import Sample, SampleError, model_text
 from benchmark.core.cached_files import intact
 from benchmark.core.paths import put_in_place
 from benchmark.core.progress import progress
@@ -57,6 +58,12 @@ class EmbeddedSubset:
             raise SampleError(row["reason"])
         features = np.frombuffer(row["features"], np.float32)
         return EmbeddedSample(row["text"], features, tuple(row["others"]))
+
+    def captions(self) -> Iterator[str]:
+        """Yield the captions of all samples as models read them, and their other captions."""
+        for column in (self.rows["text"], pc.list_flatten(self.rows["others"])):
+            for chunk in column.chunks:
+                yield from (model_text(text) for text in chunk.to_pylist() if text is not None)
 
 
 class _Chunk(NamedTuple):

@@ -21,7 +21,11 @@ from downstream.models.clip_scratch import ClipScratch
 from downstream.models.dual_encoder import DualEncoder
 from tests.test_documentation import header_commands
 
-GIVEN = {"ds_clip": ["pool.url=/data/yfcc15m"], "parrot": ["pool.url=/data/laion2b"]}
+GIVEN = {
+    "ds_clip": ["pool.url=/data/yfcc15m"],
+    "parrot": ["pool.url=/data/laion2b"],
+    "ava": ["pool.url=/data/ava", "models.lstm_captioner.weak_encoder=/data/weak"],
+}
 PASSES = {"icc_submission": 1, "ds_clip": 32, "parrot": 32}  # over the subset; of others 2M samples are seen
 PAPERS = {yaml.safe_load(path.read_text())["paper"]: path.stem for path in FOLDER.glob("*.yaml")}
 TABLES = [

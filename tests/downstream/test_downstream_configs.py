@@ -7,7 +7,8 @@ import hydra
 import numpy as np
 import pytest
 import torch
-from omegaconf import DictConfig
+from hydra.errors import InstantiationException
+from omegaconf import DictConfig, OmegaConf
 
 from benchmark.run.config import evaluation_nodes
 from downstream.models.captioner import Captioner
@@ -40,6 +41,23 @@ def test_the_papers_values() -> None:
     assert dual_encoder.locked
 
 
+def test_ava_captions_values() -> None:
+    overrides = ["downstream=lstm_captioner_weak", "models=paper", "models.lstm_captioner.weak_encoder=/weak"]
+    cfg = composed(*overrides)
+    captioner = hydra.utils.instantiate(cfg.downstream.lstm_captioner, _convert_="all")
+    assert (captioner.beams, captioner.max_words, captioner.word_threshold) == (2, 16, 40)
+    assert (captioner.training.batch_size, captioner.training.lr) == (64, 1e-5)
+    assert captioner.encoder.name == "/weak"
+    same = OmegaConf.to_container(
+        composed("downstream=lstm_captioner", *overrides[1:]).downstream, resolve=True
+    )
+    own = OmegaConf.to_container(cfg.downstream, resolve=True)
+    assert own["lstm_captioner"] == same["lstm_captioner"] | {"encoder": "/weak"}
+    assert same["lstm_captioner"]["encoder"] == "timm/resnet101.tv_in1k"
+    with pytest.raises(InstantiationException, match=r"weak_encoder must be the folder"):
+        hydra.utils.instantiate(composed(*overrides[:2]).downstream.lstm_captioner, _convert_="all")
+
+
 def test_the_budget_shrinks_with_the_pool() -> None:
     cfg = composed("pool.scale=100", "downstream=captioner")
     assert list(cfg.downstream) == ["captioner"]
@@ -54,6 +72,8 @@ def test_the_budget_shrinks_with_the_pool() -> None:
     [
         ("demo", {"coco": (True, True), "nocaps": (True, False), "flickr30k": (False, True)}),
         ("paper", {"coco": (True, True), "nocaps": (True, False), "flickr30k": (False, True)}),
+        ("ava", {"ava": (True, False)}),
+        ("pccd", {"pccd": (True, False)}),
         ("hub", {"coco": (True, True), "flickr30k": (False, True)}),
         ("ds_clip", {"coco": (True, True), "flickr30k": (False, True)}),
     ],

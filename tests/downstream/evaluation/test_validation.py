@@ -10,6 +10,7 @@ from downstream.evaluation.validation import IMAGES, SHOWN, make_validation, par
 from downstream.models.base import Downstream
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
+from downstream.models.lstm_captioner import LstmCaptioner
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import (
     CAPTIONS,
@@ -42,11 +43,13 @@ def made(kind: str, checkpoints: Checkpoints, every: int | None) -> Downstream:
     config = TrainConfig(samples_seen=48, batch_size=8, lr=3e-3, log_every=1, validate_every=every)
     if kind == "captioner":
         return Captioner(checkpoints.swin, checkpoints.gpt2, config, 16, 2, 8, 5)
+    if kind == "lstm_captioner":
+        return LstmCaptioner(checkpoints.swin, config, 32, 0.5, 1, 10, 2, 5)
     return DualEncoder(checkpoints.vit, checkpoints.bert, config, False, False, 16, 5, UNLOCKED)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["captioner", "dual_encoder"])
+@pytest.mark.parametrize("kind", ["captioner", "lstm_captioner", "dual_encoder"])
 def test_validated_models_end_with_the_same_bits(
     kind: str, checkpoints: Checkpoints, eight_pairs: MemorySubset, sets: list[EvaluationSet], tmp_path: Path
 ) -> None:
@@ -60,10 +63,10 @@ def test_validated_models_end_with_the_same_bits(
     assert trackers[0].losses() == trackers[1].losses()
     states = [model.model.state_dict() for model in models]  # type: ignore[attr-defined]
     assert all(torch.equal(tensor, states[1][name]) for name, tensor in states[0].items())
-    metric = {"captioner": "CIDEr", "dual_encoder": "text_to_image_R@1"}[kind]
+    metric = "text_to_image_R@1" if kind == "dual_encoder" else "CIDEr"
     rows = [(step, row) for step, row in trackers[1].rows if f"{kind}/validation/{metric}" in row]
     assert [step for step, _ in rows] == [16, 32, 48]
-    assert [step for step, _ in trackers[1].captions] == ([16, 32, 48] if kind == "captioner" else [])
+    assert [step for step, _ in trackers[1].captions] == ([] if kind == "dual_encoder" else [16, 32, 48])
     for _, captions in trackers[1].captions:
         assert [c.references for c in captions] == [(caption,) for caption in CAPTIONS[:SHOWN]]
     if kind == "dual_encoder":  # the whole set is the part here: the last point is the final metric

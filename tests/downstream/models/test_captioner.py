@@ -9,6 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
+from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from downstream import batching
 from downstream.models.captioner import Captioner
@@ -191,8 +192,7 @@ def test_groups_of_similar_length_change_neither_loss_nor_gradients(
 
 def test_preprocessing_is_the_checkpoints(built: Captioner) -> None:
     photo = Image.fromarray(np.random.default_rng(0).integers(0, 256, (47, 61, 3), dtype=np.uint8))
-    sample = type("Sample", (), {"image": photo, "text": "a"})()
-    pixels = built_collate(built, 16)([sample])["pixel_values"]
+    pixels = built_collate(built, 16)([Sample("0" * 32, "a", photo)])["pixel_values"]
     resized = np.asarray(photo.resize((32, 32), Image.Resampling.BICUBIC), np.float32) / 255
     by_hand = (resized - [0.5, 0.4, 0.3]) / [0.2, 0.25, 0.3]
     assert pixels.shape == (1, 3, 32, 32)

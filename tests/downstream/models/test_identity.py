@@ -36,9 +36,8 @@ def _no_memory_of_revisions() -> Iterator[None]:
 
 def nodes() -> dict[str, DictConfig]:
     """The settings of every model that is trained, in few compositions: collecting tests waits for them."""
-    cfg = compose_config("models=demo", "downstream=both", "task=weak_backbone")
-    clip = compose_config("models=demo", "downstream=clip_scratch").downstream
-    composed = {**cfg.downstream, **clip, "weak_backbone": cfg.weak_backbone}
+    cfg = compose_config("models=demo", "downstream=[both,lstm_captioner,clip_scratch]", "task=weak_backbone")
+    composed = {**cfg.downstream, "weak_backbone": cfg.weak_backbone}
     return {name: OmegaConf.create(resolved(node)) for name, node in composed.items()}
 
 
@@ -69,8 +68,9 @@ def fingerprint(name: str, **changes: Any) -> str:
 
 
 def test_the_walk_meets_all_models_and_checkpoints() -> None:
-    assert {*NODES, "both"} == {*GROUP, "weak_backbone"}
-    assert {name for name, _ in FOLDERS} >= {"captioner", "dual_encoder", "clip_scratch"}
+    assert {*NODES, "both", "lstm_captioner_weak"} == {*GROUP, "weak_backbone"}
+    of_folders = {"captioner", "dual_encoder", "clip_scratch", "lstm_captioner"}
+    assert {name for name, _ in FOLDERS} >= of_folders
 
 
 @pytest.mark.parametrize(("name", "key"), FOLDERS)
@@ -98,7 +98,7 @@ def test_every_setting_counts(name: str, key: str) -> None:
             continue
         if old is None:
             new: Any = 0.5 if part == "beta2" else 7
-        elif part in {"warmup_ratio", "beta2"}:  # below 1
+        elif part in {"warmup_ratio", "beta2", "dropout"}:  # below 1
             new = old / 2
         elif isinstance(old, str):
             new = {"adamw": "lamb", "auto": "bf16"}.get(old, f"{old}_")
@@ -108,7 +108,10 @@ def test_every_setting_counts(name: str, key: str) -> None:
         assert fingerprint(name, **change) != fingerprint(name), (key, part)
 
 
-@pytest.mark.parametrize(("name", "workers"), [("captioner", 1), ("dual_encoder", 0), ("weak_backbone", 1)])
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [("captioner", 1), ("dual_encoder", 0), ("lstm_captioner", 1), ("weak_backbone", 1)],
+)
 def test_keys_hold_what_they_always_held(name: str, workers: int) -> None:
     """Settings that came later are absent at their defaults; the number of loader processes is that of old keys."""
     training = made(name).identity()["training"]

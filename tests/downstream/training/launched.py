@@ -20,6 +20,7 @@ import torch
 from downstream.models.captioner import Captioner
 from downstream.models.clip_scratch import ClipScratch
 from downstream.models.dual_encoder import DualEncoder
+from downstream.models.lstm_captioner import LstmCaptioner
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, SummedCaptions
 
@@ -78,6 +79,7 @@ def train(given: Training) -> None:
     in_parts = replace(training, micro_batch=2)
     build = {
         "captioner": lambda: Captioner(tiny.swin, tiny.gpt2, training, 16, 3, 12, 5),
+        "lstm": lambda: LstmCaptioner(tiny.swin, training, 32, 0.0, 1, 10, 2, 5),
         "locked": lambda: DualEncoder(tiny.vit, tiny.bert, training, True, True, 16, 5, UNLOCKED),
         "unlocked": lambda: DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, UNLOCKED),
         "captioner in parts": lambda: Captioner(tiny.swin, tiny.gpt2, in_parts, 16, 3, 12, 5),

@@ -57,7 +57,7 @@ def trained(lines: Sequence[dict[str, Any]], training: Training) -> Trained:
     return Trained(Path(training.folder), losses, said[-1])
 
 
-KILLED = ("captioner", "locked", "ds_clip", "clip_scratch")
+KILLED = ("captioner", "lstm", "locked", "ds_clip", "clip_scratch")
 SPREAD = (
     *(*KILLED, "unlocked", "captioner in parts", "locked in parts", "unlocked in parts"),
     *("summed", "summed in parts", "clip_scratch in parts"),

@@ -12,6 +12,7 @@ from downstream.models.base import Downstream
 from downstream.models.captioner import Captioner
 from downstream.models.clip_scratch import ClipScratch
 from downstream.models.dual_encoder import DualEncoder
+from downstream.models.lstm_captioner import LstmCaptioner
 from downstream.models.networks import TwoTowers
 from downstream.training.stepper import Stepper, batch_parts, make_optimizer
 from downstream.training.trainer import TrainConfig
@@ -19,7 +20,7 @@ from downstream.training.training_data import Inputs, TrainingBatch
 from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder
 
 CPU = torch.device("cpu")
-MODELS = ("captioner", "locked", "uncached", "unlocked", "clip_scratch")
+MODELS = ("captioner", "lstm_captioner", "locked", "uncached", "unlocked", "clip_scratch")
 WHOLE = TrainConfig(19, batch_size=8, lr=3e-3, log_every=1, workers=0)  # the last batch has three samples
 
 
@@ -28,6 +29,8 @@ def made(name: str, tiny: Checkpoints, training: TrainConfig) -> Downstream:
         return Captioner(tiny.swin, tiny.gpt2, training, 16, 3, 12, 5)
     if name == "clip_scratch":
         return ClipScratch(tiny.clip, training, 5)
+    if name == "lstm_captioner":
+        return LstmCaptioner(tiny.swin, training, 32, 0.0, 1, 10, 2, 5)
     locked, cached = name != "unlocked", name == "locked"
     return DualEncoder(tiny.vit, tiny.bert, training, locked, cached, 16, 5, UNLOCKED)
 
@@ -54,7 +57,7 @@ def test_parts_train_as_the_whole_batch(name: str, without_dropout: Checkpoints,
 
 
 def of_model(name: str) -> str:
-    return name if name in ("captioner", "clip_scratch") else "dual_encoder"
+    return name if name in ("captioner", "lstm_captioner", "clip_scratch") else "dual_encoder"
 
 
 @pytest.mark.parametrize("locked", [True, False])

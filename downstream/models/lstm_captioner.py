@@ -1,0 +1,192 @@
+"""The captioner of AVA-Captions: an LSTM on the features of a frozen CNN (Ghosal et al. 2019, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PIL import Image
+
+from benchmark.core.batch import Sample
+from benchmark.core.distributed import make_accelerator
+from benchmark.core.errors import UserError
+from benchmark.core.progress import MetricLogger
+from benchmark.core.ranges import FractionBelowOne, PositiveInt, checked
+from benchmark.models.checkpoints import load_pretrained
+from downstream.batching import pixel_batches, to_pixels
+from downstream.evaluation.captioning import evaluate_captions
+from downstream.evaluation.protocols import Evaluated, Sets
+from downstream.metrics.base import CaptionMetric
+from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, start_and_end
+from downstream.models.timm_encoder import load_encoder
+from downstream.training.train_report import TrainReport
+from downstream.training.trainer import TrainConfig, Trainer
+from downstream.training.training_data import EpochSamples, SampleOrder, TrainingData
+
+if TYPE_CHECKING:
+    import torch
+
+END, START, UNKNOWN = SPECIAL = ["[END]", "[START]", "[UNK]"]  # words are in lower case
+WEIGHTS = "lstm.safetensors"
+
+
+@checked
+class LstmCaptioner(Downstream):
+    """A frozen CNN, and an LSTM that is trained on its features with a vocabulary of whole words.
+
+    Args:
+        encoder: hub name or folder of a vision model with its image processor, or of any timm model. Its features are
+            the mean over positions. None raises `UserError`.
+        width: of the embeddings of words and of the LSTM.
+        dropout: of the LSTM's outputs.
+        word_threshold: how often a word must occur in the captions of the subset to be in the vocabulary.
+        max_words: length at which captions are cut, in training and when they are written.
+    """
+
+    name = "lstm_captioner"
+    model: Any
+
+    def __init__(
+        self,
+        encoder: str | None,
+        training: TrainConfig,
+        width: PositiveInt,
+        dropout: FractionBelowOne,
+        word_threshold: PositiveInt,
+        max_words: PositiveInt,
+        beams: PositiveInt,
+        eval_batch_size: PositiveInt,
+    ) -> None:
+        if encoder is None:
+            raise UserError(
+                "models.lstm_captioner.weak_encoder must be the folder that task=weak_backbone prints"
+            )
+        self.encoder = Checkpoint(encoder)
+        self.training = training
+        self.width = width
+        self.dropout = dropout
+        self.word_threshold = word_threshold
+        self.max_words = max_words
+        self.beams = beams
+        self.eval_batch_size = eval_batch_size
+
+    def build(self, device: torch.device) -> None:
+        """Load the CNN. The LSTM is made by `fit`, as its vocabulary is that of the subset."""
+        self._load_encoder(self.encoder.name, device)
+
+    def _load_encoder(self, name: str, device: torch.device) -> None:
+        self.processor = load_pretrained("AutoImageProcessor", name)
+        self.cnn = load_encoder(name).to(device).eval()
+        self.device = device
+
+    def _make_lstm(self, words: int, width: int) -> Any:
+        from downstream.models.lstm_network import CaptionLstm
+
+        with seeded(self.training.seed):
+            return CaptionLstm(self.cnn.config.hidden_size, words, width, self.dropout).to(self.device)
+
+    def fit(
+        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
+    ) -> TrainReport:
+        """Embed each image once, make the vocabulary, and train the LSTM for the budget.
+
+        Raises `UserError` if no word is frequent enough.
+        """
+        from downstream.models.networks import CaptionCollate
+        from downstream.training.embedded_subset import embed_subset
+
+        self.device = make_accelerator(self.device).device
+        self.cnn.to(self.device)
+        order = SampleOrder(subset.epochs, self.training.seed)
+        drawn = np.unique(order.indices(0, self.training.samples_seen))
+        cached = folder / "embeddings" / fingerprint
+        pixels, size = partial(to_pixels, self.processor), self.eval_batch_size
+        workers = self.training.workers_on(self.device)
+        source = embed_subset(subset, drawn, cached, self.features, pixels, size, workers, self.device)
+        self.tokenizer = make_tokenizer(source.captions(), self.word_threshold)
+        if len(self.tokenizer) == len(SPECIAL) and any(source.captions()):
+            raise UserError(
+                f"no word occurs {self.word_threshold} times in the captions of the subset; lower"
+                " downstream.lstm_captioner.word_threshold"
+            )
+        self.model = self._make_lstm(len(self.tokenizer), self.width)
+        collate = CaptionCollate(self.processor, self.tokenizer, self.max_words)
+        data = TrainingData(source, order, collate, decodes=False)
+        trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
+        return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
+
+    def features(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Return the mean of the CNN's last features over all positions, (n, d)."""
+        with self.inference():
+            states: torch.Tensor = self.cnn(pixel_values=pixels.to(self.device)).last_hidden_state
+        return states.mean(1)
+
+    def caption(self, images: Iterable[Image.Image]) -> list[str]:
+        """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
+        self.model.eval()
+        start, end = start_and_end(self.tokenizer)
+        never, captions = [start, self.tokenizer.unk_token_id], list[str]()
+        preprocess = partial(to_pixels, self.processor)
+        for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
+            with self.inference():
+                ids = self.model.search(self.features(pixels), self.beams, self.max_words, start, end, never)
+            texts = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
+            captions += [" ".join(text.split()) for text in texts]
+        return captions
+
+    def evaluate(
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
+        """Caption the images of every set for captioning, and score the captions."""
+        return evaluate_captions(self, sets, metrics, folder, device)
+
+    def save(self, path: Path) -> None:
+        """Write ``encoder/`` in the hub's format, the vocabulary as ``tokenizer.json``, and the LSTM's weights."""
+        from safetensors.torch import save_file
+
+        self.cnn.save_pretrained(path / "encoder")
+        self.processor.save_pretrained(path / "encoder")
+        self.tokenizer.save_pretrained(path)
+        save_file(self.model.state_dict(), path / WEIGHTS)
+
+    def load(self, path: Path, device: torch.device) -> None:
+        """Load the model that `save` or `train` wrote to `path`."""
+        from safetensors.torch import load_file
+
+        path = model_folder(path)
+        if not (path / WEIGHTS).exists():
+            raise UserError(f"{path} must be the folder of an LSTM captioner, but has no {WEIGHTS}")
+        self._load_encoder(str(path / "encoder"), device)
+        self.tokenizer = load_pretrained("AutoTokenizer", str(path))
+        weights = load_file(path / WEIGHTS)
+        self.model = self._make_lstm(*weights["words.weight"].shape)
+        self.model.load_state_dict(weights)
+
+    def working_folders(self, folder: Path) -> list[Path]:
+        """Return checkpoints and cached features (8 GB per million images of a ResNet)."""
+        return [*super().working_folders(folder), folder / "embeddings"]
+
+
+def make_tokenizer(captions: Iterable[str], threshold: int) -> Any:
+    """Return a tokenizer whose vocabulary has the words that occur at least `threshold` times.
+
+    Words are in lower case and end at punctuation, which is a word too.
+    """
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.normalizers import Lowercase
+    from tokenizers.pre_tokenizers import Whitespace
+    from tokenizers.trainers import WordLevelTrainer
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(WordLevel(unk_token=UNKNOWN))
+    tokenizer.normalizer = Lowercase()
+    tokenizer.pre_tokenizer = Whitespace()
+    trained = {"min_frequency": threshold, "special_tokens": SPECIAL, "show_progress": False}
+    tokenizer.train_from_iterator(captions, WordLevelTrainer(vocab_size=2**31, **trained))
+    # A caption that holds "[END]" has these letters, not the token.
+    special = {"unk_token": UNKNOWN, "bos_token": START, "eos_token": END, "split_special_tokens": True}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
