@@ -185,7 +185,7 @@ def make_tokenizer(captions: Iterable[str], threshold: int) -> Any:
     tokenizer = Tokenizer(WordLevel(unk_token=UNKNOWN))
     tokenizer.normalizer = Lowercase()
     tokenizer.pre_tokenizer = Whitespace()
-    trained = {"min_frequency": threshold, "special_tokens": SPECIAL, "show_progress": False}
+    trained: dict[str, Any] = {"min_frequency": threshold, "special_tokens": SPECIAL, "show_progress": False}
     tokenizer.train_from_iterator(captions, WordLevelTrainer(vocab_size=2**31, **trained))
     # A caption that holds "[END]" has these letters, not the token.
     special = {"unk_token": UNKNOWN, "bos_token": START, "eos_token": END, "split_special_tokens": True}
