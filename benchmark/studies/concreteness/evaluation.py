@@ -98,7 +98,8 @@ def score_texts(scorer: Filter, texts: list[str]) -> Scores:
             part = slice(start, start + scorer.batch_size)
             batch = Batch(uids[part], list(map(model_text, texts[part])))
             for of in scorer.all_features().values():
-                batch = replace(batch, features={**batch.features, **of.extract(batch)})
+                extracted: dict[str, Any] = {**batch.features, **of.extract(batch)}
+                batch = replace(batch, features=extracted)
             scores.append(scorer.score(batch))
             advance(len(scores[-1]), "")
     return np.concatenate(scores)
