@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from benchmark.core.batch import NO_SCORE
+from benchmark.core.bounds import OUTSIDE
 from benchmark.core.records import Schema
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import Provenance
@@ -128,8 +129,11 @@ class Result(Provenance):
 
     @property
     def pairs_read(self) -> int:
-        """The number of pairs that the filter was given: those it scored, and those it did not."""
-        return self.selection.scored + self.selection.drops.get(NO_SCORE, 0)
+        """The number of pairs that the filter was given: those within its bounds or not, or without a score."""
+        drops = self.selection.drops
+        return self.selection.scored + sum(
+            n for why, n in drops.items() if why.startswith((NO_SCORE, *OUTSIDE))
+        )
 
     def metrics(self, model: str, evaluation: str) -> list[Metric]:
         """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""

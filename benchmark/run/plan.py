@@ -24,7 +24,6 @@ from benchmark.core.records import scan_records
 from benchmark.core.requirements import OnFirstUseError, Requirement, State
 from benchmark.results.protocol import LIMIT
 from benchmark.results.provenance import machine
-from benchmark.results.report.entry_facts import pairs_read
 from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
 from benchmark.run.config import UNBOUNDED, USER_ERRORS, filter_settings, recorded
@@ -213,7 +212,7 @@ class _JobPlan:
 
     def _scoring_seconds(self, settings: str, result: Result) -> float | None:
         """Return the seconds per pair of a result of the same filter: of its stage, or shared by the workers."""
-        cfg, scored = self.job.cfg, pairs_read(result)
+        cfg, scored = self.job.cfg, result.pairs_read
         seconds = self.timings.stage(result, "select")
         same = _scoring_settings(result.selection.config) == settings
         if seconds is None or not same or result.pool != cfg.pool.name or not scored:

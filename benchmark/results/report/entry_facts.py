@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmark.core.batch import NO_SCORE, counts
-from benchmark.core.bounds import OUTSIDE
+from benchmark.core.batch import counts
 from benchmark.results.report.leaderboard import Entry
 from benchmark.results.result import Result
 
@@ -71,12 +70,6 @@ def settings_of_what_ran(config: Mapping[str, Any]) -> dict[str, Any]:
 def has_toy_models(config: Mapping[str, Any]) -> bool:
     """Tell whether a filter with these settings loads a scale model of the demo."""
     return "demo/models/" in json.dumps(settings_of_what_ran(config))
-
-
-def pairs_read(run: Result) -> int:
-    """Return the number of pairs that the filter was given: those within its bounds or not, or without a score."""
-    drops = run.selection.drops
-    return run.selection.scored + sum(n for why, n in drops.items() if why.startswith((NO_SCORE, *OUTSIDE)))
 
 
 def description_percentage(entry: Entry) -> float | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from benchmark.pool.pairs import Written
 from benchmark.results.page.page_tables import page_tables
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
-from benchmark.results.report.entry_facts import contamination_notes, pairs_read, scoring_costs
+from benchmark.results.report.entry_facts import contamination_notes, scoring_costs
 from benchmark.results.report.leaderboard import group, leaderboards
 from benchmark.results.report.run_tables import run_table
 from benchmark.results.result import Contamination, Result, Scoring
@@ -46,7 +46,7 @@ def bounded(**config: object) -> Result:
 
 
 def test_pairs_outside_of_bounds_were_read_too() -> None:
-    assert pairs_read(bounded(minimum=0.3)) == 80_000 == pairs_read(scored("clip", 40.0))
+    assert bounded(minimum=0.3).pairs_read == 80_000 == scored("clip", 40.0).pairs_read
 
 
 def test_rows_that_differ_in_bounds_say_so() -> None:
