@@ -47,7 +47,7 @@ def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> Non
     where = [f"task.annotations={ratings}", f"results_dir={tmp_path}"]
     done = run(TASK, "filter=score_file", f"filter.path={scores}", "filter.column=good,bad", *where)
     assert done.returncode == 0, done.stderr
-    last = done.stdout.rindex("Absolute")
+    last = done.stdout.rindex("Absolute correlation")
     rows = [line.split() for line in done.stdout[last:].splitlines() if "column=" in line][:2]
     assert [row[1] for row in rows] == ["(column=bad)", "(column=good)"]
     assert rows[1][2:] == ["1.000"] * 3
