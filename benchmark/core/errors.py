@@ -20,6 +20,8 @@ _FULL_IN_WORDS = re.compile(
     r"no space left|not enough free space|requested and \d+ written|inline_container", re.IGNORECASE
 )
 
+MANY, FEW = 60, 8  # known names in an error
+
 
 class UserError(Exception):
     """A user's mistake: its message, one line that says what to do, is printed without a traceback; exit code 2."""
@@ -34,12 +36,14 @@ class MistakesError(UserError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``"did you mean 'icc'? known: ..."`` for an unknown `name`."""
+    """Return ``"did you mean 'icc'? known: ..."`` for an unknown `name`; of many known names, those like it."""
     names = sorted(known)
     folded = {known_name.casefold(): known_name for known_name in names}
-    close = get_close_matches(name.casefold(), folded, n=1)
-    hint = f"did you mean {folded[close[0]]!r}? " if close else ""
-    return f"{hint}known: {', '.join(names)}"
+    close = [folded[match] for match in get_close_matches(name.casefold(), folded, n=FEW)]
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    shown = names if len(names) <= MANY else close or names[:FEW]
+    more = [f"{len(names) - len(shown):,} more"] * (len(shown) < len(names))
+    return f"{hint}known: {', '.join([*shown, *more])}"
 
 
 class UnwritableError(UserError):
