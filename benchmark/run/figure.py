@@ -15,6 +15,12 @@ from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.profile.page import STYLE
 
+WRAPPED = (
+    "th{text-align:left;white-space:normal}"
+    ".words{margin-right:1em;min-width:10em}"
+    "tr>:first-child{max-width:none}"
+)
+
 
 def figure(job: Job) -> None:
     """Draw the figure; print the path of its SVG, if it is a picture, and of its page."""
@@ -38,5 +44,5 @@ def figure(job: Job) -> None:
         body.append(f'<img class="plot" src="{image}" alt="{visible_html(heading)}">')
     else:
         body += map(table_html, drawn)
-    write_text(path, plain_page(heading, body, STYLE + "th{text-align:left}.words{margin-right:1em}"))
+    write_text(path, plain_page(heading, body, STYLE + WRAPPED))
     print_result(str(path))
