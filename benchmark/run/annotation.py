@@ -41,7 +41,8 @@ def annotation(job: Job) -> None:
         filters = make_filters(copy.deepcopy(task), job.choices, "task")
         order = order[spread(np.stack([score(of, texts, job.device)[order] for of in filters.values()]))]
     drawn = [(make_uid("", texts[row]), texts[row]) for row in order[: task.count]]
-    path = job.results_dir / "annotation" / f"{job.cfg.pool.name}-{task.draw}-seed{job.seed}.html"
+    drawn_as = f"{job.cfg.pool.name}-{task.question}-{task.draw}-{task.count}-seed{job.seed}"
+    path = job.results_dir / "annotation" / f"{drawn_as}.html"
     question = resolved(task.questions[task.question])
     page = render(
         "annotation.html", [], "annotation.js", title=question["text"], question=question, captions=drawn

@@ -53,7 +53,7 @@ def concreteness(job: Job) -> None:
 
 
 def evaluate_on(job: Job, benchmarks: Iterable[RatedTexts]) -> list[Path]:
-    """Evaluate the filter, show the tables of all evaluations, and return the paths of the new ones."""
+    """Evaluate the filter, show the tables of all evaluations, and return the paths of the new records."""
     scorer, folder = _fitted_filter(job), job.results_dir
     paths = []
     for rated in benchmarks:

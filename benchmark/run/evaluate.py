@@ -90,7 +90,7 @@ def _candidate(job: Job) -> Candidate:
 def _trained(job: Job) -> Candidate:
     if len(job.models) != 1:
         raise UserError(
-            "task.checkpoint takes one model: add downstream=captioner, dual_encoder or clip_scratch"
+            "task.checkpoint takes one model: add downstream=NAME, as `--help downstream` lists them"
         )
     folder = Path(job.cfg.task.checkpoint)
     if not folder.is_dir():

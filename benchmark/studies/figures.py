@@ -42,7 +42,7 @@ from filters.icc.standardize import caption_length
 from filters.icc.vba import VisualBottleneck
 from filters.ocr.features import TextRecognition, TextSpotter, legible_lines
 
-FEW = 5  # captions of a length that has no box
+FEWEST = 5  # captions of one length that get a box
 Filters = Mapping[str, Filter]  # by the names of their columns
 
 
@@ -147,7 +147,7 @@ def reconstructions(
 ) -> list[Table]:
     """Return captions of the highest or lowest ICC with reconstructions, VBA's image, and three scores.
 
-    Half are those on which SBA and VBA differ most, as in the paper; half those on which they agree most.
+    SBA and VBA differ most on the first half of them, as in the paper, and agree most on the second.
 
     Args:
         filters: `SBA` and `VBA` in direct mode, and `ICC`.
@@ -180,7 +180,7 @@ def reconstructions(
         "VBA reconstructed caption",
         "VBA bottleneck image",
     ]
-    note = "First those on which SBA and VBA differ most, then those on which they agree most."
+    note = "SBA and VBA differ most on the first half, and agree most on the second."
     title = f"Captions of {'high' if highest else 'low'} ICC"
     return [Table(title, [*header, "SBA", "VBA", "ICC"], rows, [note])]
 
@@ -198,7 +198,7 @@ def lengths(
     texts = sample_captions(pool, samples, seed)
     _, before, after = rebuild(filters, "SBA", texts, device)
     words = np.array([*map(caption_length, texts)])
-    shown = [n for n in np.unique(words).tolist() if (words == n).sum() >= FEW]
+    shown = [n for n in np.unique(words).tolist() if (words == n).sum() >= FEWEST]
 
     def draw(axes: Any) -> None:
         for axis, title, values in zip(axes, ("before", "after"), (before, after), strict=True):

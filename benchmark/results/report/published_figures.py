@@ -168,7 +168,7 @@ def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
 
 
 def studies_of_papers(paper: str = "", numbers: Collection[str] = ()) -> list[Table]:
-    """Return the tables of studies: all, or those of one paper with these numbers."""
+    """Return the tables of studies: all, or one paper's tables with these numbers."""
     tables = []
     for study in study_tables():
         if not paper or (study.paper == paper and study.number in numbers):

@@ -11,7 +11,8 @@ from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
 INTERVAL_NOTE = (
-    "± is half of a run's 95% bootstrap interval over evaluation images; it says nothing of other seeds."
+    "± is half of a run's 95% bootstrap interval over evaluation images, and in classification over classes too; it"
+    " says nothing of other seeds."
 )
 ORACLE = "oracle"  # reads the planted noise labels of the demo
 
