@@ -201,7 +201,7 @@ def _job(settings: Sequence[str]) -> Job:
         jobs = compose_jobs([name_own_parts(normalised(settings))])
         if len(jobs) > 1:
             raise UserError(f"{' '.join(settings)} must give each setting one value; call once for each")
-        return job_of(jobs[0])
+        return job_of(jobs[0].composed)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import itertools
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
@@ -36,6 +36,7 @@ OVERRIDE = r"[+~\w./]+=\S+"
 INLINE = re.compile(rf"(?<!`)`({OVERRIDE}(?: {OVERRIDE})*)`(?!`)")
 HEADER = re.compile(r"^#\s+((?:\w+=\S+ )*python -m benchmark .*)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
+EVERYTHING = {path.stem for path in CONF.iterdir()} | set(OmegaConf.load(CONF / "config.yaml"))
 HARMLESS = {".", "cd", "export", "git", "pre-commit"}
 LAUNCHERS = {"python", "torchrun"}
 PROGRAMS = HARMLESS | LAUNCHERS | {"make", "pairsift", "pip", "uv"}
@@ -92,19 +93,23 @@ def check_overrides(arguments: list[str]) -> None:
     listed = [sweep[1:] for sweep in planned_sweeps(given)]  # an experiment may list several
     for overrides in itertools.chain.from_iterable(map(jobs, listed or [given])):
         parsed = OverridesParser.create().parse_overrides(overrides)
-        cfg = composed(*(str(o.input_line) for o in parsed if not is_setting(o))).copy()
-        HydraConfig.instance().set_config(cfg)  # for settings such as ${hydra:runtime.choices.filter}
+        whole, ours = composed(*(str(o.input_line) for o in parsed if not is_setting(o)))
+        HydraConfig.instance().set_config(whole)  # for settings such as ${hydra:runtime.choices.filter}
+        cfg = ours.copy()
         for override in filter(is_setting, parsed):  # one that there is not is refused
             OmegaConf.update(cfg, override.key_or_group, override.value())
-        ours = OmegaConf.masked_copy(cfg, [str(key) for key in cfg if key != "hydra"])
-        OmegaConf.to_container(ours, resolve=True)
+        OmegaConf.to_container(cfg, resolve=True)
         assert callable(hydra.utils.get_method(cfg.task._target_))
 
 
 @cache
-def composed(*choices: str) -> DictConfig:
+def composed(*choices: str) -> tuple[DictConfig, DictConfig]:
+    """The configuration with the node `hydra`, and without it."""
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", list(choices), return_hydra_config=True)
+        whole = compose("config", list(choices), return_hydra_config=True)
+    ours = OmegaConf.masked_copy(whole, [str(key) for key in whole if key != "hydra"])
+    OmegaConf.set_struct(ours, True)  # which the copy forgets
+    return whole, ours
 
 
 def is_setting(override: Override) -> bool:
@@ -176,16 +181,34 @@ def test_a_quick_shown_command_runs(command: str, run: Run, tmp_path: Path) -> N
     assert done.stdout
 
 
-@pytest.mark.parametrize("settings", dict.fromkeys(SETTINGS))
-def test_settings_named_in_a_sentence_exist(settings: str) -> None:
+def of_a_command(settings: str) -> list[str]:
+    """The settings of a sentence, with a task that has them: which one, the sentence before says."""
     words = shlex.split(settings)
-    if any(word.startswith("task.") for word in words):  # which task, the sentence before says
-        names = [word.partition("=")[0].removeprefix("task.") for word in words if word.startswith("task.")]
-        files = {path: OmegaConf.load(path) for path in (CONF / "task").glob("*.yaml")}
-        tasks = [path for path, content in files.items() if set(names) <= set(content.get("task", content))]
-        assert tasks, f"{settings}: no such setting"
-        words = [f"task={tasks[0].stem}", *words]
-    check_overrides(words)
+    if not (names := [w.partition("=")[0].removeprefix("task.") for w in words if w.startswith("task.")]):
+        return words
+    files = {path: OmegaConf.load(path) for path in (CONF / "task").glob("*.yaml")}
+    tasks = [path.stem for path, content in files.items() if set(names) <= set(content.get("task", content))]
+    assert tasks, f"{settings}: no such setting"
+    return [f"task={tasks[0]}", *words]
+
+
+def disjoint(sentences: Iterable[str]) -> list[list[str]]:
+    """The sentences in lists, each with the settings of one command: none is given twice, or by its group."""
+    lists: list[tuple[set[str], list[str]]] = []
+    for sentence in sentences:
+        keys = {re.split(r"[.@=/]", word.lstrip("+~"))[0] for word in shlex.split(sentence)}
+        free = [place for place in lists if not place[0] & keys]
+        if not free or "experiment" in keys:  # which chooses among all groups
+            lists.append((EVERYTHING, [sentence]) if "experiment" in keys else (keys, [sentence]))
+        else:
+            free[0][0].update(keys)
+            free[0][1].append(sentence)
+    return [listed for _, listed in lists]
+
+
+@pytest.mark.parametrize("sentences", disjoint(dict.fromkeys(SETTINGS)), ids=" ".join)
+def test_settings_named_in_sentences_exist(sentences: list[str]) -> None:
+    check_overrides([word for sentence in sentences for word in of_a_command(sentence)])
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,17 @@ class SweepJob:
         return chosen == {"basic"} and not (hydra.callbacks or hydra.job.env_set or hydra.job.chdir)
 
 
+def compose_run(arguments: Sequence[str]) -> DictConfig | None:
+    """Return the configuration of a single run, with the node `hydra`; None if Hydra's own options are among them.
+
+    Hydra's main composes twice: first to see whether the command is a sweep.
+    """
+    if any(a.startswith("-") or a.lstrip("+~").startswith("hydra") for a in arguments):
+        return None
+    with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
+        return compose("config", list(arguments), return_hydra_config=True)
+
+
 def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
     """Return the jobs of all sweeps, as `planned_sweeps` returns them, in the order in which Hydra runs them.
 
@@ -169,7 +180,7 @@ def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
     built: dict[str, Any] = {}
     for job in jobs:
         try:
-            made = job_of(job, built)
+            made = job_of(job.composed, built)
             made.check()
             checked.append(made)
         except USER_ERRORS as error:
@@ -190,13 +201,13 @@ def _refuse(mistakes: Mapping[str, Sequence[str]], jobs: int) -> None:
         raise MistakesError(sorted(dict.fromkeys(named), key=WAYS_ON.__eq__))
 
 
-def job_of(job: SweepJob, built: dict[str, Any] | None = None) -> Job:
-    """Return the job of a composed configuration; see `make_job`."""
-    HydraConfig.instance().set_config(job.composed)  # for interpolations such as ${hydra:runtime.cwd}
-    settings = job.composed.copy()
+def job_of(composed: DictConfig, built: dict[str, Any] | None = None) -> Job:
+    """Return the job of a configuration that has the node `hydra`; see `make_job`."""
+    HydraConfig.instance().set_config(composed)  # for interpolations such as ${hydra:runtime.cwd}
+    settings = composed.copy()
     with open_dict(settings):
         del settings["hydra"]
-    return make_job(settings, job.composed.hydra, built)
+    return make_job(settings, composed.hydra, built)
 
 
 def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -> Job:

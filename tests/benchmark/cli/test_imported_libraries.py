@@ -32,78 +32,65 @@ LIGHT = {
     "scipy",
     "huggingface_hub",
 }
-AT_EXIT = """
-import atexit, json, sys
-libraries = json.loads(sys.argv.pop(1))
-atexit.register(lambda: print("\\n" + json.dumps([name for name in libraries if name in sys.modules])))
-from benchmark.__main__ import main
-main()
+AFTER_EACH = """
+import json, sys
+from tests.command_line import run_main
+libraries, commands = json.loads(sys.stdin.read())
+found = []
+for command in commands:
+    run_main(*command)
+    found.append([name for name in libraries if name in sys.modules])
+print("\\n" + json.dumps(found))
 """
+NOTHING: set[str] = set()
+# In this order, with the light libraries that each may import.
+OF_ANY_COMMAND = [
+    (["--help"], NOTHING),
+    (["fliter=icc"], NOTHING),
+    (["filter=iccc"], NOTHING),
+    (["filter=random,iccc"], NOTHING),
+    (["--cfg", "job"], {"numpy"}),
+    (["filter=random", "seed=x"], {"pydantic", "numpy"}),
+    (["filter=random", "size=9m"], LIGHT),
+    (["filter=random", "size=9m", "plan=true"], LIGHT),
+    (["filter=score_file", "filter.path=/nowhere"], LIGHT),
+    (["filter=random", "size=9m", "task=train"], LIGHT),
+    (["filter=random", "size=200k", "models=paper"], LIGHT),
+    (["task=evaluate", "task.captions=FILE", "evalset=paper"], LIGHT),
+    (["filter=icc", "size=200k", "plan=true"], LIGHT),
+    (["filter=icc", "size=200k", "plan=true", "downstream=captioner"], LIGHT),
+    (["filter=icc,random", "size=200k", "plan=true", "seed=0,1"], LIGHT),
+    (["filter=icc", "size=200k", "plan=true", "task=train", "validate_every=2000"], LIGHT),
+]
 
 
-def imported(*arguments: str) -> set[str]:
+def imported(*commands: Sequence[str]) -> list[set[str]]:
+    """The libraries that one new process has imported after each of the commands."""
     done = subprocess.run(
-        [sys.executable, "-c", AT_EXIT, json.dumps([*HEAVY, *LIGHT]), *arguments],
+        [sys.executable, "-c", AFTER_EACH],
+        input=json.dumps([[*HEAVY, *LIGHT], commands]),
         capture_output=True,
         text=True,
         check=False,
     )
     assert "Traceback" not in done.stderr, done.stderr
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    return [set(names) for names in json.loads(done.stdout.splitlines()[-1])]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "allowed"),
-    [
-        (["filter=iccc"], set()),
-        (["filter=random", "seed=x"], {"pydantic", "numpy"}),
-        pytest.param(["--help"], set(), marks=pytest.mark.slow),
-        pytest.param(["fliter=icc"], set(), marks=pytest.mark.slow),
-        pytest.param(["filter=random,iccc"], set(), marks=pytest.mark.slow),
-        pytest.param(["--cfg", "job"], {"numpy"}, marks=pytest.mark.slow),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_help_and_mistakes_import_nothing_heavy(arguments: Sequence[str], allowed: set[str]) -> None:
-    assert imported(*arguments) <= allowed
-
-
-def test_a_selection_from_cached_scores_imports_no_torch(run: Run, tmp_path: Path) -> None:
+def test_what_needs_no_model_imports_nothing_heavy(run: Run, tmp_path: Path) -> None:
+    """Help, mistakes, plans, a report, and a selection from cached scores."""
+    write_record(tmp_path, result("random"))
+    for seed in (1, 2):  # three seeds have an interval
+        write_record(tmp_path, result("random", seed=seed))
     pool = write_pool(tmp_path / "pool", [rows(20)])
     select = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=5"]
     assert run(*select).returncode == 0
-    assert not imported(*select) & HEAVY
-    assert not imported(*select, "plan=true") & HEAVY
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["filter=random", "size=9m"],
-        pytest.param(["filter=random", "size=9m", "plan=true"], marks=pytest.mark.slow),
-        pytest.param(["filter=score_file", "filter.path=/nowhere"], marks=pytest.mark.slow),
-        pytest.param(["filter=random", "size=9m", "task=train"], marks=pytest.mark.slow),
-        pytest.param(["filter=random", "size=200k", "models=paper"], marks=pytest.mark.slow),
-        pytest.param(["task=evaluate", "task.captions=FILE", "evalset=paper"], marks=pytest.mark.slow),
-    ],
-    ids=" ".join,
-)
-def test_a_mistake_of_a_run_imports_no_torch(command: list[str], tmp_path: Path) -> None:
-    assert not imported(*command, f"results_dir={tmp_path}") & HEAVY
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        ["filter=icc"],
-        pytest.param(["filter=icc", "downstream=captioner"], marks=pytest.mark.slow),
-        pytest.param(["filter=icc,random", "seed=0,1"], marks=pytest.mark.slow),
-        pytest.param(["filter=icc", "task=train", "validate_every=2000"], marks=pytest.mark.slow),
-    ],
-    ids=" ".join,
-)
-def test_a_plan_of_a_run_imports_no_torch(settings: list[str], tmp_path: Path) -> None:
-    assert not imported(*settings, "size=200k", "plan=true", f"results_dir={tmp_path}") & HEAVY
+    cases = [*OF_ANY_COMMAND, (["task=report"], LIGHT), (select, LIGHT), ([*select, "plan=true"], LIGHT)]
+    commands = [c if c[0].startswith("-") else [*c, f"results_dir={tmp_path}"] for c, _ in cases]
+    found = imported(*commands)
+    assert [
+        (c, names - allowed) for (c, allowed), names in zip(cases, found, strict=True) if names - allowed
+    ] == []
 
 
 @pytest.mark.slow
@@ -116,15 +103,15 @@ def test_a_plan_finds_trainings_and_results_without_torch(
     for seeds, lines in (("seed=0", ["dual_encoder cached", again]), ("seed=0,1", ["cached cached cached"])):
         plan = " ".join(run(*command, seeds, "plan=true").stdout.split())
         assert [line for line in lines if line not in plan] == []
-        assert not imported(*command, seeds, "plan=true") & HEAVY
+    assert not imported(*([*command, seeds, "plan=true"] for seeds in ("seed=0", "seed=0,1")))[-1] & HEAVY
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["clip", "icc", "normsim"])
-def test_cached_scores_of_a_model_import_no_torch(name: str, run: Run, small_demo: list[str]) -> None:
-    select = ["task=select", *small_demo, f"filter={name}", "size.samples=20000", "engine.workers=1"]
-    assert run(*select).returncode == 0
-    assert not imported(*select) & HEAVY
+def test_cached_scores_of_a_model_import_no_torch(run: Run, small_demo: list[str]) -> None:
+    select = ["task=select", *small_demo, "size.samples=20000", "engine.workers=1"]
+    commands = [[*select, f"filter={name}"] for name in ("clip", "icc", "normsim")]
+    assert [command for command in commands if run(*command).returncode] == []
+    assert not imported(*commands)[-1] & HEAVY
 
 
 @pytest.mark.slow
@@ -135,11 +122,4 @@ def test_a_plan_imports_no_torch_whatever_the_filter(small_demo: list[str], tmp_
     names = {path.stem for path in (CONF / "filter").glob("*.yaml")} - needs_a_setting
     assert len(names) >= 30
     plan = ["task=select", *small_demo, f"filter={','.join(sorted(names))}", "size.samples=20000"]
-    assert not imported(*plan, "plan=true", f"results_dir={tmp_path}") & HEAVY
-
-
-def test_a_report_imports_no_torch(tmp_path: Path) -> None:
-    write_record(tmp_path, result("random"))
-    for seed in (1, 2):  # three seeds have an interval
-        write_record(tmp_path, result("random", seed=seed))
-    assert not imported("task=report", f"results_dir={tmp_path}") & HEAVY
+    assert not imported([*plan, "plan=true", f"results_dir={tmp_path}"])[-1] & HEAVY
