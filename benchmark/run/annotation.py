@@ -140,7 +140,7 @@ def show_by_origin(job: Job, means: dict[str, float], path: Path) -> None:
         own = np.array([mean for mean, *_, of in rated if of == origin])
         parts = np.histogram(own, len(question.levels), (question.lowest, question.highest))[0] / len(own)
         counted.append(plain(origin, f"{len(own):,}", *map("{:.0%}".format, parts), f"{own.mean():.2f}"))
-    tables = [Table(question.text, ["captions of", "rated", *question.levels, "mean"], counted)]
+    tables = [Table("Captions by their mean rating", ["captions of", "rated", *question.levels, "mean"], counted)]
     print_tables(tables)
     rows = [
         [image_cell(jpeg), text_cell(of), text_cell(text), *numbers(mean)] for mean, text, jpeg, of in rated
