@@ -80,9 +80,10 @@ def captions_of_images(job: Job) -> list[Drawn]:
     for item in (chosen.items[row] for row in order):
         captions = [(file, of[item.image_id]) for file, of in written.items() if item.image_id in of]
         if scorer:
-            passing = job.bounds.passes(score_texts(scorer, item.references))
+            texts = [*dict.fromkeys(item.references)]
+            passing = job.bounds.passes(score_texts(scorer, texts))
             for origin, flag in ("accepted", True), ("discarded", False):
-                captions += [(origin, item.references[n]) for n in np.flatnonzero(passing == flag)[:2]]
+                captions += [(origin, texts[n]) for n in np.flatnonzero(passing == flag)[:2]]
         jpeg = thumbnail(item.load())
         drawn += [(make_uid(f"{of} {item.image_id}", text), text, jpeg, of) for of, text in captions]
     return drawn[: task.count]
@@ -136,11 +137,13 @@ def show_by_origin(job: Job, means: dict[str, float], path: Path) -> None:
     """Count mean ratings by origin (AVA-Captions, Figure 6, Table 2); write a page of them (supplement, Figure 2)."""
     question, counted = job.cfg.task.questions[job.cfg.task.question], []
     rated = [(means[uid], *of) for uid, *of in captions_of_images(job) if uid in means]
+    if not rated:
+        raise UserError("task.ratings_back must be ratings of the form that these settings draw")
     for origin in dict.fromkeys(of for *_, of in rated):
         own = np.array([mean for mean, *_, of in rated if of == origin])
         parts = np.histogram(own, len(question.levels), (question.lowest, question.highest))[0] / len(own)
         counted.append(plain(origin, f"{len(own):,}", *map("{:.0%}".format, parts), f"{own.mean():.2f}"))
-    tables = [Table("Captions by their mean rating", ["captions of", "rated", *question.levels, "mean"], counted)]
+    tables = [Table("Captions by mean rating", ["captions of", "rated", *question.levels, "mean"], counted)]
     print_tables(tables)
     rows = [
         [image_cell(jpeg), text_cell(of), text_cell(text), *numbers(mean)] for mean, text, jpeg, of in rated

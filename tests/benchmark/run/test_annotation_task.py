@@ -129,9 +129,9 @@ def test_a_guarded_caption_is_itself_again(tmp_path: Path, capsys: pytest.Captur
 
 
 def job_with_images(tmp_path: Path, *settings: str) -> Job:
-    """Two images: of the first's four comments one has less than ten characters, of the second's two both."""
+    """Two images: of the first's comments one, twice there, has less than ten characters, of the second's two both."""
     job = job_of(tmp_path, "task.evaluation=coco", "+filter.minimum=10", *settings)
-    comments = [["a dog", "three words <i>", "four words here", "five words of it"], ["hm", "nice"]]
+    comments = [["a dog", "a dog", "three words <i>", "four words here", "five words of it"], ["hm", "nice"]]
     for number in range(2):
         (tmp_path / f"{number}.jpg").write_bytes(jpeg(number))
     items = [Item(n, ImageFile(tmp_path / f"{n}.jpg"), of) for n, of in enumerate(comments)]
@@ -185,6 +185,8 @@ def test_captions_of_systems_are_rated_by_file(tmp_path: Path, capsys: pytest.Ca
     page = " ".join(re.sub("<[^>]+>", " ", (tmp_path / "page.html").read_text()).split())
     assert f"{files[0]} 2 50% 50% 0% 1.50" in page
     assert f"{files[1]} 1 0% 0% 100% 2.50" in page
+    with pytest.raises(UserError, match="must be ratings of the form that these settings draw"):
+        show_by_origin(job, {"0" * 32: 1.0}, tmp_path / "page.html")
     with pytest.raises(UserError, match="evaluation=cocoa must be a set of evalset with captions"):
         annotation(job_of(tmp_path, "task.evaluation=cocoa"))
 
