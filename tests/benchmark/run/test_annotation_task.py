@@ -129,7 +129,7 @@ def test_a_guarded_caption_is_itself_again(tmp_path: Path, capsys: pytest.Captur
 
 
 def job_with_images(tmp_path: Path, *settings: str) -> Job:
-    """Two images: of the first's comments one, twice there, has less than ten characters, of the second's two both."""
+    """Two images: one comment of the first, there twice, and both of the second have less than ten characters."""
     job = job_of(tmp_path, "task.evaluation=coco", "+filter.minimum=10", *settings)
     comments = [["a dog", "a dog", "three words <i>", "four words here", "five words of it"], ["hm", "nice"]]
     for number in range(2):
