@@ -136,11 +136,12 @@ def read_back(job: Job) -> None:
 def show_by_origin(job: Job, means: dict[str, float], path: Path) -> None:
     """Count mean ratings by origin (AVA-Captions, Figure 6, Table 2); write a page of them (supplement, Figure 2)."""
     question, counted = job.cfg.task.questions[job.cfg.task.question], []
-    rated = [(means[uid], *of) for uid, *of in captions_of_images(job) if uid in means]
+    drawn = captions_of_images(job)
+    rated = [(means[uid], text, jpeg, of) for uid, text, jpeg, of in drawn if uid in means]
     if not rated:
         raise UserError("task.ratings_back must be ratings of the form that these settings draw")
-    for origin in dict.fromkeys(of for *_, of in rated):
-        own = np.array([mean for mean, *_, of in rated if of == origin])
+    for origin in dict.fromkeys(of for _, _, _, of in rated):
+        own = np.array([mean for mean, _, _, of in rated if of == origin])
         parts = np.histogram(own, len(question.levels), (question.lowest, question.highest))[0] / len(own)
         counted.append(plain(origin, f"{len(own):,}", *map("{:.0%}".format, parts), f"{own.mean():.2f}"))
     tables = [Table("Captions by mean rating", ["captions of", "rated", *question.levels, "mean"], counted)]
