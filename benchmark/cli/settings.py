@@ -140,7 +140,8 @@ TASKS: dict[str, Any] = {
         **dict.fromkeys(("questions", "filters"), NODES),
         "draw": Literal["random", "even"],
         "question": Literal["concreteness", "informativeness", "quality"],
-        "ratings_back": list[str],
+        **dict.fromkeys(("ratings_back", "captions"), list[str]),
+        "evaluation": str | None,
     },
     "augment": {"output": Path | None},
     "concreteness": {
@@ -164,12 +165,7 @@ TASKS: dict[str, Any] = {
     },
     "export": {"output": Path | None},
     "fetch": {"pool": str | None},
-    "report": {
-        "folders": list[str],
-        "publish": list[str],
-        "columns": list[str] | str | None,
-        "full": bool,
-    },
+    "report": {"folders": list[str], "publish": list[str], "columns": list[str] | str | None, "full": bool},
     "reshard": {"output": Path, "members": Literal["known", "all"]},
     "score": {"shards": str | None},
     "text_spotting": {

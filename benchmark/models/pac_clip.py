@@ -26,11 +26,7 @@ JIT_SIZES = {
 
 
 def load_pac_clip(
-    model: str,
-    pretrained: str | None,
-    checkpoint: str | None,
-    device: torch.device,
-    precision: str = "fp32",
+    model: str, pretrained: str | None, checkpoint: str | None, device: torch.device, precision: str = "fp32"
 ) -> ClipModel:
     """Load a PAC-S checkpoint.
 

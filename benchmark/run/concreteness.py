@@ -26,11 +26,7 @@ from benchmark.studies.concreteness.explanation import (
     contribution_table,
     leave_one_out,
 )
-from benchmark.studies.concreteness.rated_texts import (
-    RatedTexts,
-    read_annotations,
-    read_word_ratings,
-)
+from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations, read_word_ratings
 from benchmark.studies.concreteness.tables import concreteness_tables
 from filters.base import Filter
 
@@ -54,7 +50,7 @@ def concreteness(job: Job) -> None:
 
 def evaluate_on(job: Job, benchmarks: Iterable[RatedTexts]) -> list[Path]:
     """Evaluate the filter, show the tables of all evaluations, and return the paths of the new records."""
-    scorer, folder = _fitted_filter(job), job.results_dir
+    scorer, folder = fitted_filter(job), job.results_dir
     paths = []
     for rated in benchmarks:
         log.info("concreteness: %s texts of %s", f"{len(rated.texts):,}", rated.source)
@@ -102,7 +98,7 @@ def load_benchmarks(job: Job) -> list[RatedTexts]:
 
 def explain(job: Job) -> None:
     """Show the contribution of each word to a caption's score; print the path of the JSON."""
-    scorer = _fitted_filter(job)
+    scorer = fitted_filter(job)
     caption = str(job.cfg.task.explain)
     score, words = leave_one_out(scorer, caption)
     explanation = Explanation(
@@ -120,7 +116,8 @@ def explain(job: Job) -> None:
     print_result(str(write_record(job.results_dir, explanation)))
 
 
-def _fitted_filter(job: Job) -> Filter:
+def fitted_filter(job: Job) -> Filter:
+    """Return the filter, fitted to the pool if it needs that, with its models loaded."""
     fit(job.filter, lambda: job.pool, job.engine)
     set_up(job.filter, job.device)
     return job.filter

@@ -13,12 +13,14 @@ from benchmark.results.page.html_page import plain_page, table_html
 from benchmark.run.config import FIGURE_PARTS, build, make_filters, shipped_names
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
+from benchmark.studies.concreteness.evaluation import fit
 from benchmark.studies.profile.page import STYLE
 
 WRAPPED = (
-    "th{text-align:left;white-space:normal}"
+    STYLE + "th{text-align:left;white-space:normal}"
     ".words{margin-right:1em;min-width:10em}"
     "tr>:first-child{max-width:none}"
+    ".images{display:flex;flex-wrap:wrap;gap:4px;min-width:40em}"
 )
 
 
@@ -30,6 +32,8 @@ def figure(job: Job) -> None:
     filters = make_filters(settings, job.choices, "figure")
     heading, after, _ = settings.pop("heading"), settings.pop("after"), settings.pop("filters", None)
     taken = inspect.signature(hydra.utils.get_method(settings._target_)).parameters
+    for scorer in filters.values():
+        fit(scorer, lambda: job.pool, job.engine)
     settings._partial_ = True
     parts = {part: getattr(job, part) for part in FIGURE_PARTS.intersection(taken)}
     drawn = build(settings)(**parts, **({"filters": filters} if "filters" in taken else {}))
@@ -44,5 +48,5 @@ def figure(job: Job) -> None:
         body.append(f'<img class="plot" src="{image}" alt="{visible_html(heading)}">')
     else:
         body += map(table_html, drawn)
-    write_text(path, plain_page(heading, body, STYLE + WRAPPED))
+    write_text(path, plain_page(heading, body, WRAPPED))
     print_result(str(path))

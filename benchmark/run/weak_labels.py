@@ -44,7 +44,9 @@ def topic_table(folder: Path) -> Table:
     ranked = sorted(topics, key=lambda topic: (-topic["captions"], topic["topic"]))[:SHOWN_TOPICS]
     rows = [plain(", ".join(t["ngrams"]), f"{t['captions']:,}", str(t["topic"])) for t in ranked]
     drops = "".join(f", {count:,} {reason}" for reason, count in manifest["drops"].items())
+    captions, images = manifest["captions"], manifest["images"]
     notes = [
+        f"{images:,} images have {captions:,} captions that say enough, {captions / images:.2f} each",
         f"{manifest['labelled']:,} captions have a label{drops}",
         f"vocabulary: {manifest['ngrams']:,} of {manifest['distinct_ngrams']:,} n-grams;"
         f" {len(manifest['too_common'])} are too common",

@@ -5,6 +5,8 @@ A config's `_target_` names a function. Its arguments are settings, and, undocum
 
 import base64
 import io
+import json
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from markupsafe import Markup
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import PositiveInt, checked
-from benchmark.core.uids import UidArray, UidIndex, decode_uids, sort_uids, unite_uids
+from benchmark.core.uids import UidArray, UidIndex, decode_uids, read_subset, sort_uids, unite_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
@@ -30,8 +32,9 @@ from benchmark.scoring.shard_reader import PoolBatches
 from benchmark.studies.concreteness.evaluation import score_texts, set_up
 from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
 from benchmark.studies.profile.page import marked_words
-from benchmark.studies.profile.pool_sample import PoolSample
+from benchmark.studies.profile.pool_sample import IMAGE, PoolSample
 from benchmark.studies.web_likeness.caption_profile import sample_captions
+from downstream.batching import to_pixels
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from filters.base import Filter, Scores
 from filters.cotr import Cotr, split_words
@@ -42,6 +45,7 @@ from filters.icc.standardize import caption_length
 from filters.icc.vba import VisualBottleneck
 from filters.ocr.features import TextRecognition, TextSpotter, legible_lines
 
+LABELLED = 5000  # random pairs of the pool whose topics are shown
 FEWEST = 5  # captions of one length that get a box
 Filters = Mapping[str, Filter]  # by the names of their columns
 
@@ -132,6 +136,66 @@ def captions_of_images(
         captions = (marked_words(f"{value:.2f} {short_text(text)}", ()) for value, text in ordered)
         rows.append([image_cell(thumbnail(items[number].load())), Cell(Markup().join(captions))])
     return [Table("Captions of one image, from high to low", ["image", f"{name}, caption"], rows)]
+
+
+@checked
+def topics(pool: Pool, seed: int, labels: str, count: PositiveInt, images: PositiveInt) -> list[Table]:
+    """Return random topics of `labels`, the folder of task=weak_labels: n-grams, and images of that main topic."""
+    sample, labelled = _labelled(pool, labels, seed)
+    listed = json.loads((Path(labels) / "topics.json").read_text(encoding="utf-8"))
+    main, rng, rows = labelled.topics.argmax(1), np.random.default_rng(seed), []
+    for topic in rng.permutation(np.unique(main))[:count].tolist():
+        drawn = rng.permutation(np.flatnonzero(main == topic))[:images]
+        tags = dict.fromkeys(image_cell(of).text for of in thumbnails(sample, labelled.uids[drawn]).values())
+        cell = Cell(Markup('<span class="images">{}</span>').format(Markup().join(tags)))
+        rows.append([text_cell(", ".join(listed[topic]["ngrams"])), cell])
+    return [Table(f"{len(rows)} of {len(listed)} topics", ["top n-grams", "images"], rows)]
+
+
+@checked
+def topic_confusion(
+    pool: Pool, device: torch.device, seed: int, labels: str, backbone: str, subset: str | None = None
+) -> str:
+    """Return a matrix of images by their main topic in `labels`, and by `backbone`, the folder of task=weak_backbone.
+
+    Images of `subset`, a file of task=select, are left out: those that the backbone was trained on.
+    """
+    import timm  # takes seconds
+
+    from downstream.models.timm_encoder import timm_processor
+
+    sample, labelled = _labelled(pool, labels, seed)
+    if not (Path(backbone) / "config.json").is_file():
+        raise UserError(f"figure.backbone={backbone} must be the folder that task=weak_backbone prints")
+    model: Any = timm.create_model(f"local-dir:{backbone}", pretrained=True).eval().to(device)
+    processor = timm_processor(model.pretrained_cfg, model.pretrained_cfg["architecture"])
+    held_out = np.setdiff1d(labelled.uids, read_subset(Path(subset))) if subset else labelled.uids
+    counts = np.zeros((model.num_classes, labelled.topics.shape[1]), np.int64)
+    for batch in (of for shard in sample.shards(IMAGE) for of in sample.batches(shard, IMAGE, 64, Counter())):
+        kept = batch.take(np.flatnonzero(np.isin(batch.uids, held_out)))
+        if len(kept):
+            with torch.inference_mode():
+                predicted = model(to_pixels(processor, kept.images).to(device)).argmax(1).cpu().numpy()
+            np.add.at(counts, (predicted, labelled.of(decode_uids(kept.uids)).argmax(1)), 1)
+
+    def draw(axes: Any) -> None:
+        matrix = axes[0].imshow(counts / counts.sum(0).clip(1), interpolation="nearest")
+        axes[0].figure.colorbar(matrix, label="fraction of the images of a topic")
+        title = f"{counts.sum():,} images, {counts.trace() / counts.sum().clip(1):.1%} on the diagonal"
+        axes[0].set(title=title, xlabel="main topic of the captions", ylabel="main topic by the CNN")
+
+    return svg(draw, 6, 5)
+
+
+def _labelled(pool: Pool, labels: str, seed: int) -> tuple[PoolSample, Any]:
+    """Return random pairs of the pool, and the `TopicLabels` of those that have a label."""
+    from benchmark.studies.weak_labels.labels import read_labels  # imports timm
+
+    if not (Path(labels) / "topics.json").is_file():
+        raise UserError(f"figure.labels={labels} must be the folder that task=weak_labels prints")
+    sample = PoolSample(pool, LABELLED, seed)
+    uids = np.concatenate([sample.index(shard).uids for shard in sample.shards(IMAGE)])
+    return sample, read_labels(Path(labels), uids)
 
 
 @checked
@@ -263,18 +327,13 @@ def rebuild(
         for text, beams in zip(texts, scorer.autoencoder.reconstruct(texts), strict=True)
     ]
     similarities = scorer.similarity.compare(texts, best)
-    return (
-        best,
-        similarities,
-        scorer.standardizer(texts, similarities) if scorer.standardizer else similarities,
-    )
+    scores = scorer.standardizer(texts, similarities) if scorer.standardizer else similarities
+    return best, similarities, scores
 
 
 def _rated(annotations: RatedTexts | str | None) -> RatedTexts:
     if annotations is None:
-        raise UserError(
-            "figure.annotations=FILE must be given: a CSV with caption and concreteness_annotation"
-        )
+        raise UserError("figure.annotations=FILE must be given, a CSV as task=annotation writes")
     setting = "figure.annotations"
     return read_annotations(Path(annotations), setting) if isinstance(annotations, str) else annotations
 

@@ -1,6 +1,8 @@
 """Sheets for annotators: evenly drawn, escaped, and read back with their agreement."""
 
 import csv
+import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,9 +12,10 @@ import pytest
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import make_uid
-from benchmark.run.annotation import BINS, annotation, spread
+from benchmark.run.annotation import BINS, annotation, show_by_origin, spread
 from benchmark.run.job import Job
 from benchmark.studies.concreteness.rated_texts import read_annotations
+from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from filters.base import Filter, Scores
 from tests.jobs import make_job
 from tests.pools import Row, jpeg, write_metadata
@@ -123,6 +126,69 @@ def test_a_guarded_caption_is_itself_again(tmp_path: Path, capsys: pytest.Captur
     annotation(job_of(tmp_path, f"task.ratings_back=[{files}]"))
     path = Path(capsys.readouterr().out.splitlines()[-1])
     assert read_annotations(path).texts == ["=HYPERLINK(1)", "'tis hope", "a dog"]
+
+
+def job_with_images(tmp_path: Path, *settings: str) -> Job:
+    """Two images: one comment of the first, there twice, and both of the second have less than ten characters."""
+    job = job_of(tmp_path, "task.evaluation=coco", "+filter.minimum=10", *settings)
+    comments = [["a dog", "a dog", "three words <i>", "four words here", "five words of it"], ["hm", "nice"]]
+    for number in range(2):
+        (tmp_path / f"{number}.jpg").write_bytes(jpeg(number))
+    items = [Item(n, ImageFile(tmp_path / f"{n}.jpg"), of) for n, of in enumerate(comments)]
+    chosen = EvaluationSet("coco", items, captioning=True, retrieval=True)
+    job.evaluation_set = lambda _: chosen  # type: ignore[method-assign]
+    return job
+
+
+def test_comments_beside_their_images_are_counted_by_decision(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["task.question=informativeness"]
+    annotation(job_with_images(tmp_path, *settings))
+    form, table = map(Path, capsys.readouterr().out.splitlines())
+    assert form.read_text().count("data:image/jpeg;base64,") == 5
+    assert "three words &lt;i&gt;" in form.read_text()
+    assert form.name == "coco-informativeness-random-500-seed0.html"
+    with table.open(newline="") as file:
+        drawn = list(csv.DictReader(file))
+    assert {row["caption"] for row in drawn} == {
+        "a dog", "three words <i>", "four words here", "hm", "nice"
+    }  # two at most of each decision  # fmt: skip
+    for name, more in ("a", 0), ("b", 2):
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            rated = [(row["uid"], row["caption"], 6 * len(row["caption"]) + more) for row in drawn]
+            csv.writer(file).writerows([("uid", "caption", "rating"), *rated])
+    files = f"task.ratings_back=[{tmp_path / 'a.csv'},{tmp_path / 'b.csv'}]"
+    annotation(job_with_images(tmp_path, *settings, files))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["accepted", "2", "0%", "100%", "91.00"] in lines
+    assert ["discarded", "3", "100%", "0%", f"{(30 + 12 + 24) / 3 + 1:.2f}"] in lines
+    page = (tmp_path / "annotation" / "ratings-informativeness.html").read_text()
+    assert page.count("data:image/jpeg;base64,") == 5
+    assert "three words &lt;i&gt;" in re.sub("</?span[^>]*>", "", page)
+
+
+def test_captions_of_systems_are_rated_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / "ns.json", tmp_path / "cs.json"]
+    for number, file in enumerate(files):
+        rows = [{"image_id": image, "caption": f"{'wow ' * number}{image}"} for image in range(2 - number)]
+        file.write_text(json.dumps(rows))
+    settings = ["task.question=quality", f"task.captions=[{files[0]},{files[1]}]"]
+    annotation(job_with_images(tmp_path, *settings))
+    with Path(capsys.readouterr().out.splitlines()[-1]).open(newline="") as file:
+        drawn = list(csv.DictReader(file))
+    assert sorted(row["caption"] for row in drawn) == ["0", "1", "wow 0"]
+    ratings = {"0": (1, 1), "1": (2, 2), "wow 0": (3, 2)}
+    job = job_with_images(tmp_path, *settings)
+    means = {row["uid"]: float(np.mean(ratings[row["caption"]])) for row in drawn}
+    show_by_origin(job, means, tmp_path / "page.html")
+    page = " ".join(re.sub("<[^>]+>", " ", (tmp_path / "page.html").read_text()).split())
+    assert f"{files[0]} 2 50% 50% 0% 1.50" in page
+    assert f"{files[1]} 1 0% 0% 100% 2.50" in page
+    with pytest.raises(UserError, match="must be ratings of the form that these settings draw"):
+        show_by_origin(job, {"0" * 32: 1.0}, tmp_path / "page.html")
+    with pytest.raises(UserError, match="evaluation=cocoa must be a set of evalset with captions"):
+        annotation(job_of(tmp_path, "task.evaluation=cocoa"))
 
 
 @pytest.mark.parametrize(

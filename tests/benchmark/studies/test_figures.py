@@ -1,5 +1,6 @@
 """Figures of the papers: what their galleries and pictures show, and every config of conf/figure."""
 
+import json
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -16,11 +17,12 @@ from PIL import Image
 from benchmark.cli.check_settings import check_settings
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.uids import write_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.results.page.html_page import table_html
 from benchmark.results.report.table import Table
-from benchmark.run.config import CONF
+from benchmark.run.config import CONF, demo_model
 from benchmark.run.figure import figure
 from benchmark.studies import figures
 from benchmark.studies.concreteness.rated_texts import RatedTexts
@@ -32,7 +34,10 @@ from benchmark.studies.figures import (
     reconstructions,
     regression,
 )
+from benchmark.studies.weak_labels.labels import read_labels, write_part
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
+from downstream.models.weak_backbone import WeakBackbone
+from downstream.training.trainer import TrainConfig
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import Autoencoder, Beams
 from filters.icc.modes import DirectScorer
@@ -72,10 +77,12 @@ def test_a_figure_names_its_paper_and_its_command(name: str) -> None:
     text = (CONF / "figure" / f"{name}.yaml").read_text()
     node = OmegaConf.create(text)
     paper, number = name.rsplit("_", 1)
-    assert f"#   python -m benchmark task=figure figure={name}\n" in text
+    given, *_ = re.findall(
+        rf"#   python -m benchmark task=figure figure={name}((?: figure\.\w+=\w+)*)\n", text
+    )
     assert node.after.startswith(f"Figure {number} of {paper.upper()[:3]}") or paper != "icc"
     assert node.heading
-    check_settings(compose_config("task=figure", f"figure={name}"), ["figure"])
+    check_settings(compose_config("task=figure", f"figure={name}", *given.split()), ["figure"])
 
 
 @pytest.mark.slow
@@ -85,6 +92,14 @@ def test_every_figure_is_drawn_on_a_small_demo(
 ) -> None:
     link(build_once("figures", partial(draw, settings=SMALL_DEMO)), cache)
     sizes = {"icc_1": ["figure.count=2"], "icc_5": ["figure.samples=60"], "icc_6": [], "icc_7": []}
+    sizes["ava_2"] = sizes["icc_1"]
+    small = [*SMALL_DEMO, "engine.workers=1", "weak_labels.topics=5"]
+    if name in {"ava_3", "ava_s1"}:
+        sizes[name] = [f"figure.labels={run('task=weak_labels', *small).stdout.splitlines()[-1]}"]
+    if name == "ava_s1":
+        small += ["filter=oracle", "size.samples=10000", "weak_backbone.training.samples_seen=64"]
+        trained = run("task=weak_backbone", *small, "weak_backbone.training.workers=0")
+        sizes[name].append(f"figure.backbone={trained.stdout.splitlines()[-1]}")
     few = sizes.get(name, ["figure.samples=60", "figure.count=2"])
     few += ["figure.candidates=4"] * (name in {"icc_8", "icc_9"})
     few += ["figure.filters.CoTR.minimum=0"] * (name == "parrot_15")
@@ -279,6 +294,66 @@ def test_similarities_before_and_after_standardising(monkeypatch: pytest.MonkeyP
     assert [axis.get_title() for axis in axes] == ["before standardising", "after standardising"]
 
 
+@pytest.fixture
+def labels(pool: Pool, tmp_path: Path) -> Path:
+    """Topics of four of the five pairs: 0, 1, 1, 0; those of the last are unknown."""
+    uids = np.sort(np.concatenate([pool.index(shard).uids for shard in pool.tars]))
+    ngrams = [{"topic": n, "captions": 2, "ngrams": of} for n, of in enumerate([["<b>", "sky"], ["dog"]])]
+    (tmp_path / "labels" / "labels").mkdir(parents=True)
+    (tmp_path / "labels" / "topics.json").write_text(json.dumps(ngrams))
+    topics = np.array([[0.9, 0.1], [0.1, 0.9], [0.2, 0.8], [0.6, 0.4]], np.float32)
+    write_part(tmp_path / "labels" / "labels" / "a.parquet", uids[:4], topics)
+    return tmp_path / "labels"
+
+
+def test_a_topic_is_shown_with_its_images(pool: Pool, labels: Path) -> None:
+    (table,) = figures.topics(pool, 0, str(labels), count=10, images=16)
+    assert table.title == "2 of 2 topics"
+    assert sorted(texts(table, 0)) == ["&lt;b&gt;, sky", "dog"]
+    assert [row[1].text.count("data:image/jpeg") for row in table.rows] == [2, 2]
+    assert table.rows[0][1].text != table.rows[1][1].text
+    (one,) = figures.topics(pool, 0, str(labels), count=1, images=1)
+    assert [row[1].text.count("data:image/jpeg") for row in one.rows] == [1]
+    with pytest.raises(UserError, match="labels=/nowhere must be the folder that task=weak_labels prints"):
+        figures.topics(pool, 0, "/nowhere", 1, 1)
+
+
+def test_the_confusion_is_that_of_the_backbone(
+    pool: Pool, labels: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    known = read_labels(labels, np.concatenate([pool.index(shard).uids for shard in pool.tars]))
+    backbone = WeakBackbone("test_resnet", 32, TrainConfig(samples_seen=8, batch_size=8, lr=0.1), known)
+    backbone.build(CPU)
+    with torch.no_grad():  # topic 1 for all images
+        backbone.model.get_classifier().bias[1] += 1e6
+    backbone.save(tmp_path / "backbone")
+    axes = drawn_on(monkeypatch)
+    of_all = figures.topic_confusion(pool, CPU, 0, str(labels), str(tmp_path / "backbone"))
+    assert "4 images, 50.0% on the diagonal" in of_all
+    assert axes[0].images[0].get_array().tolist() == [[0, 0], [1, 1]]
+    write_subset(tmp_path / "trained.npy", known.uids[1:3])
+    backbones = [str(tmp_path / "backbone"), str(tmp_path)]
+    held_out = figures.topic_confusion(pool, CPU, 0, str(labels), backbones[0], str(tmp_path / "trained.npy"))
+    assert "2 images, 0.0% on the diagonal" in held_out
+    with pytest.raises(UserError, match="must be the folder that task=weak_backbone prints"):
+        figures.topic_confusion(pool, CPU, 0, str(labels), backbones[1])
+
+
+def test_comments_have_the_informativeness_that_the_pool_gives(
+    pool: Pool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["pool=img2dataset", f"pool.url={pool.url}", "engine.workers=1", f"results_dir={tmp_path}"]
+    job = make_job("task=figure", "figure=ava_2", f"models.parser={demo_model('parser')}", *where)
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    items = [Item(0, ImageFile(tmp_path / "a.png"), ["the", "a dog", "a dog and a cat on a red sofa"])]
+    job.__dict__["evaluation_sets"] = [EvaluationSet("coco", items, captioning=True, retrieval=True)]
+    figure(job)
+    html = re.sub(r"<[^>]+>", " ", Path(capsys.readouterr().out.splitlines()[-1]).read_text())
+    found = re.findall(r"(\d+\.\d\d) (a dog and|a dog|the)", " ".join(html.split()))
+    assert [text for _, text in found] == ["a dog and", "a dog", "the"]
+    assert float(found[0][0]) > float(found[1][0]) > float(found[2][0]) == 0
+
+
 def test_the_task_writes_a_page_and_an_svg(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,7 +374,7 @@ def test_the_task_writes_a_page_and_an_svg(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "task=figure needs figure=NAME, one of icc_1, icc_2"),
+        ([], "task=figure needs figure=NAME, one of ava_2, ava_3"),
         (["figure=icc_99"], "figure=icc_99 is unknown; did you mean"),
         (["figure=icc_2", "figure.count=0"], "figure.count=0 must be a positive integer"),
         (["figure=icc_2", "figure.clusters=3"], "there is no setting 'figure.clusters'"),

@@ -13,6 +13,7 @@ from benchmark.core.uids import decode_uids, encode_uids, make_uid, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.run.config import demo_model
+from benchmark.run.weak_labels import topic_table
 from benchmark.studies.weak_labels import topics
 from benchmark.studies.weak_labels.labels import LabelConfig, label_pool, read_labels
 from benchmark.studies.weak_labels.topics import TopicModel, choose_vocabulary
@@ -116,6 +117,7 @@ def test_an_images_captions_are_one_document(tmp_path: Path) -> None:
     assert alone is None
     manifest = json.loads((folder / "manifest.json").read_text())
     assert (manifest["captions"], manifest["images"], manifest["drops"]) == (34, 33, {"no_ngram": 1})
+    assert "33 images have 34 captions that say enough, 1.03 each" in topic_table(folder).notes
 
 
 def test_captions_that_say_little_are_not_read(tmp_path: Path) -> None:
