@@ -233,7 +233,7 @@ def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -
 
     sweep = Path(hydra.sweep.dir) if hydra.mode == RunMode.MULTIRUN else None
     shared = {} if built is None else built
-    return Job(cfg.copy(), dict(hydra.runtime.choices), overrides, sweep, shared)
+    return Job(cfg, dict(hydra.runtime.choices), overrides, sweep, shared)
 
 
 def print_plan(jobs: Iterable[tuple[str, Job]]) -> None:
