@@ -1,9 +1,11 @@
-"""Writes the captions of a subset to parquet files of 1,000 samples each; an interrupted run resumes."""
+"""Augmenters, and their captions of a subset in parquet files of 1,000 samples each; an interrupted run resumes."""
 
 import json
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,36 @@ import torch
 from benchmark.core.batch import CAPTION_EMPTY, Sample
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
+from benchmark.core.identity import Identified
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_write, write_text
 from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
 from benchmark.pool.other_captions import CAPTION, UID
-from benchmark.studies.augmentation.base import Augmenter
 from downstream.training.training_data import Samples, read_samples
 
+MAX_WORDS = 77  # per caption: "no more than 77 words" (DS-CLIP, appendix A)
 PART_SIZE = 1000  # samples per parquet file
 _MANIFEST = "augmentation.json"
 _DROPS = b"drops"
 log = logging.getLogger(__name__)
+
+
+class Augmenter(Identified, ABC):
+    """Generates captions with greedy decoding or beam search; a caption does not depend on the rest of the batch."""
+
+    @abstractmethod
+    def setup(self, device: torch.device) -> None:
+        """Load the model onto `device`, in bf16 on a GPU that computes it."""
+
+    @abstractmethod
+    def captions(self, samples: Sequence[Sample]) -> list[str]:
+        """Return one caption per sample: one line of at most 77 words, empty if the model generated nothing."""
+
+
+def first_words(text: str) -> str:
+    """Return the first 77 words of `text` on one line."""
+    return " ".join(text.split()[:MAX_WORDS])
 
 
 def write_captions(

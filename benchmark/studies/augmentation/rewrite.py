@@ -11,7 +11,7 @@ from benchmark.core.devices import default_dtype
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import FromCheckpoint, load_model, load_pretrained, quiet_transformers
-from benchmark.studies.augmentation.base import Augmenter, first_words
+from benchmark.studies.augmentation.caption_writer import Augmenter, first_words
 
 PROMPT = "Rewrite this caption in detail and no more than 77 words."
 SYMBOL = "==>"  # between a caption and its rewrite
