@@ -164,12 +164,7 @@ TASKS: dict[str, Any] = {
     },
     "export": {"output": Path | None},
     "fetch": {"pool": str | None},
-    "report": {
-        "folders": list[str],
-        "publish": list[str],
-        "columns": list[str] | str | None,
-        "full": bool,
-    },
+    "report": {"folders": list[str], "publish": list[str], "columns": list[str] | str | None, "full": bool},
     "reshard": {"output": Path, "members": Literal["known", "all"]},
     "score": {"shards": str | None},
     "text_spotting": {

@@ -207,9 +207,8 @@ def search_sorted(high: Words, low: Words, uids: UidArray) -> npt.NDArray[np.int
     rows = np.searchsorted(high, uids["f0"])
     ends = np.searchsorted(high, uids["f0"], side="right")
     upper = ends.copy()
-    while len(
-        left := np.flatnonzero(rows < upper)
-    ):  # once, unless uids that are not hashes share the high word
+    # Once, unless uids that are not hashes share the high word.
+    while len(left := np.flatnonzero(rows < upper)):
         middle = (rows[left] + upper[left]) // 2
         is_less = low[middle] < uids["f1"][left]
         rows[left] = np.where(is_less, middle + 1, rows[left])

@@ -90,9 +90,8 @@ class Subset:
         order = sort_uids(joined)
         self._uids = joined[order]
         captions_of_parts = pa.concat_tables([part.samples.rows.select(["text"]) for part in parts])["text"]
-        self._texts = captions_of_parts.combine_chunks().take(
-            from_numpy(order)
-        )  # not a Python string per sample
+        # In Arrow: not a Python string per sample.
+        self._texts = captions_of_parts.combine_chunks().take(from_numpy(order))
         self._locations = np.concatenate([_locations(n, part.samples) for n, part in enumerate(parts)])[order]
         self._mismatched = np.concatenate([part.samples.mismatched for part in parts])[order]
         self.epochs: tuple[npt.NDArray[np.int64], ...] = (np.arange(len(order)),)

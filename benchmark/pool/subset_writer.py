@@ -33,9 +33,7 @@ _BUFFER = 2**17
 _LIGHT = 100_000  # samples, which take ten seconds
 _BLANK = tarfile.TarInfo().tobuf()
 _OWNER, _TIME, _END = _BLANK[100:124], _BLANK[135:148], _BLANK[156:]
-_REST = sum(b" " * 8) + sum(
-    _END
-)  # the part of a header's sum for the checksum's field and the fields after it
+_REST = sum(b" " * 8 + _END)  # the part of a header's sum for the checksum's field and the fields after it
 _RENAMED = dict.fromkeys(IMAGE_EXTENSIONS, "jpg") | {"json": "json", "txt": "txt"}  # trainers look for jpg
 # Of members that are copied: others, such as .pickle, would be run by some readers of webdatasets.
 KNOWN_EXTENSIONS = IMAGE_EXTENSIONS | {"json", "txt", "cls", "npy"}

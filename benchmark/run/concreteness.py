@@ -26,11 +26,7 @@ from benchmark.studies.concreteness.explanation import (
     contribution_table,
     leave_one_out,
 )
-from benchmark.studies.concreteness.rated_texts import (
-    RatedTexts,
-    read_annotations,
-    read_word_ratings,
-)
+from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations, read_word_ratings
 from benchmark.studies.concreteness.tables import concreteness_tables
 from filters.base import Filter
 

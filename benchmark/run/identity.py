@@ -176,9 +176,8 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
     subset, rescore = subset_path(job), bool(job.cfg.rescore)
     since = "scored again" if rescore else "whose code or weights have changed since"
     captions = None
-    if (
-        job.captions
-    ):  # the hash is of the selected pairs' captions, so that the selection must be in the cache
+    # The hash is of the selected pairs' captions, so that the selection must be in the cache.
+    if job.captions:
         files = [subset] if subset.is_file() else sorted(subset.parent.glob(f"{subset.stem}-epoch*.npy"))
         if not files or not all(intact(file) for file in files):
             return None

@@ -50,11 +50,7 @@ class MappedCorpus:
     """
 
     def __init__(
-        self,
-        paths: Sequence[Path],
-        folder: Path,
-        engine: Engine,
-        survivors: Survivors | None = None,
+        self, paths: Sequence[Path], folder: Path, engine: Engine, survivors: Survivors | None = None
     ) -> None:
         self.shards: Sequence[Iterable[Batch]] = ()
         self.folder = folder

@@ -10,15 +10,7 @@ import numpy.typing as npt
 from benchmark.core.disk_buckets import DiskBuckets
 from benchmark.core.paths import cache_dir
 from benchmark.core.ranks import Columns, Combine, PoolScores
-from benchmark.core.uids import (
-    UID_DTYPE,
-    UidArray,
-    UidIndex,
-    find_uids,
-    first_of_each,
-    sort_uids,
-    unite_uids,
-)
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, find_uids, first_of_each, sort_uids, unite_uids
 from benchmark.scoring.score_table import ScoreSource, hash_words
 from filters.base import Scores
 

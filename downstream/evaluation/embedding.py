@@ -33,12 +33,7 @@ from downstream.metrics.ranks import Indices, Ranks
 MAX_REFERENCES = 5  # some COCO images have six or seven captions; Karpathy's protocol takes five
 
 
-def evaluate_embeddings(
-    model: Embeds,
-    sets: Sets,
-    tower: FrozenTower | str,
-    folder: Path,
-) -> Evaluated:
+def evaluate_embeddings(model: Embeds, sets: Sets, tower: FrozenTower | str, folder: Path) -> Evaluated:
     """Evaluate on every set for retrieval, then on every classification set.
 
     `tower` is for the linear probe, see `classify`; `folder` gets the ranks of all queries.

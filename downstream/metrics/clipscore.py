@@ -154,9 +154,7 @@ class PacScore(CaptionMetric):
         referenced: dict[ImageId, float] = {}
         for pixels, part in corpus_batches(corpus, images, clip.preprocess, IMAGES_AT_ONCE, device):
             scores = scorer.score(
-                clip.embed_pixels(pixels),
-                list(part.candidates.values()),
-                list(part.references.values()),
+                clip.embed_pixels(pixels), list(part.candidates.values()), list(part.references.values())
             )
             for table, values in zip((plain, referenced), scores, strict=True):
                 table |= zip(part.candidates, values.tolist(), strict=True)

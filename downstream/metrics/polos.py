@@ -107,11 +107,7 @@ class Polos(CaptionMetric):
         estimator = PolosEstimator.load(published_weights(folder), encoder).to(device)
         scores: dict[ImageId, float] = {}
         for pixels, part in corpus_batches(corpus, images, estimator.preprocess, IMAGES_AT_ONCE, device):
-            batch = estimator.score(
-                pixels,
-                list(part.candidates.values()),
-                list(part.references.values()),
-            )
+            batch = estimator.score(pixels, list(part.candidates.values()), list(part.references.values()))
             scores |= zip(part.candidates, batch.tolist(), strict=True)
         return scores
 

@@ -9,12 +9,8 @@ from benchmark.core.batch import counts
 from benchmark.results.report.leaderboard import Entry
 from benchmark.results.result import Result
 
-DISTILLED = (
-    "_target_",
-    "mode",
-    "checkpoint",
-    "precision",
-)  # settings of SBA, VBA and ICC that their scorers need
+# Settings of SBA, VBA and ICC that their scorers need.
+DISTILLED = ("_target_", "mode", "checkpoint", "precision")
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from benchmark.results.report.certainty import (
-    RunFolders,
-    certainty_notes,
-    certainty_table,
-    compare_entries,
-)
+from benchmark.results.report.certainty import RunFolders, certainty_notes, certainty_table, compare_entries
 from benchmark.results.report.columns import (
     CLASSIFICATION_COLUMNS,
     RETRIEVAL_COLUMNS,

@@ -19,9 +19,8 @@ from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotati
 from benchmark.studies.text_files import COMMAS, TABS, TextFile
 
 FORMATS = {".csv": COMMAS, ".tsv": TABS, ".parquet": None}
-PART_SIZE = (
-    200  # captions per shard: an interrupted reconstruction repeats at most one, minutes of VBA on a GPU
-)
+# Captions per shard: an interrupted reconstruction repeats at most one, minutes of VBA on a GPU.
+PART_SIZE = 200
 SCORING_SHARE = 0.2  # of the captions of one file, if no numbers are given: 118k of 594k in the paper
 
 
