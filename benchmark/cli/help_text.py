@@ -77,7 +77,8 @@ def answer(arguments: Sequence[str]) -> str | None:
 
 
 def _overview() -> str:
-    chosen = _defaults()
+    chosen = _listed(CONF / "config.yaml")
+    chosen |= _listed(CONF / "pool" / f"{chosen['pool']}.yaml")
     groups = {
         f"{group}=": f"{line} (default: {chosen[group]})" if chosen.get(group) else line
         for group, line in GROUPS.items()
@@ -101,12 +102,6 @@ Read on:
   {COMMAND} --cfg job filter=icc   all settings of a command, with their values
   {COMMAND} --hydra-help           options of the configuration library
   README.md, docs/own_pool.md, docs/own_parts.md: pools of your own, and filters, models, metrics of your own"""
-
-
-def _defaults() -> dict[str, str | None]:
-    """Return the config that each group has by default."""
-    chosen = _listed(CONF / "config.yaml")
-    return chosen | _listed(CONF / "pool" / f"{chosen['pool']}.yaml")
 
 
 def _listed(path: Path) -> dict[str, str | None]:

@@ -57,7 +57,9 @@ def ranks(rows: Rows, query_group: Indices, item_group: Indices) -> Ranks:
     Raises:
         ValueError: a query without a match, or a similarity that is not finite.
     """
-    _require_matches(query_group, item_group)
+    unmatched = np.setdiff1d(query_group, item_group)
+    if unmatched.size:
+        raise ValueError(f"{unmatched.size} groups of queries have no item, e.g. {unmatched[0]}")
     result, tied = np.empty(len(query_group), np.int64), np.empty(len(query_group), np.bool_)
     for part in _chunks(len(query_group), len(item_group)):
         similarity = rows(part).astype(np.float64, copy=False)
@@ -94,9 +96,3 @@ def topk_hits(
 def _chunks(queries: int, items: int) -> Iterator[slice]:
     size = max(1, CHUNK_BYTES // (8 * items))
     yield from (slice(start, min(start + size, queries)) for start in range(0, queries, size))
-
-
-def _require_matches(query_group: Indices, item_group: Indices) -> None:
-    unmatched = np.setdiff1d(query_group, item_group)
-    if unmatched.size:
-        raise ValueError(f"{unmatched.size} groups of queries have no item, e.g. {unmatched[0]}")

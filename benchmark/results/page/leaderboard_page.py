@@ -87,7 +87,10 @@ def leaderboard_views(
     """Return the leaderboards, one per protocol; `shipped` are ids of runs that only serve to compare."""
     boards = leaderboards(results)
     settings = list(dict.fromkeys(board.protocol.setting for board in boards))
-    own = {board.title: _own(board.entries, shipped) for board in boards}
+    own = {
+        board.title: [e.label for e in board.entries if any(run.run_id not in shipped for run in e.all_runs)]
+        for board in boards
+    }
     shown = {board.title: _shown(board.entries, own[board.title]) for board in boards}
     largest_first = sorted(boards, key=lambda board: -len(board.entries))
     at_first = list(dict.fromkeys(label for board in largest_first for label in shown[board.title]))
@@ -114,10 +117,6 @@ def _compared(
     return {
         name: [compare_entries(m, of_size, folders) for of_size in by_size] for name, m in measures.items()
     }
-
-
-def _own(entries: Sequence[Entry], shipped: Collection[str]) -> list[str]:
-    return [entry.label for entry in entries if any(run.run_id not in shipped for run in entry.all_runs)]
 
 
 def _shown(entries: Sequence[Entry], own: Sequence[str]) -> list[str]:

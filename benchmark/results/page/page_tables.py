@@ -1,13 +1,20 @@
 """The leaderboard's tables on the page: one per set of metrics, each cell with the value that it is sorted by."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmark.results.page.estimates import Value, all_measures, value_of
 from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.columns import table_columns
 from benchmark.results.report.entry_facts import cost_notes, description_percentage, row_notes, scoring_costs
-from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations, headlines
+from benchmark.results.report.leaderboard import (
+    REFERENCE,
+    Entry,
+    Measure,
+    evaluations,
+    headlines,
+    metrics_of,
+)
 from benchmark.results.report.table import MISSING
 from benchmark.results.result import Result
 
@@ -55,13 +62,17 @@ def page_tables(entries: Sequence[Entry], folders: RunFolders) -> list[PageTable
     measures = all_measures(entries)
     tables = [_headline_table(entries, [compare_entries(m, entries, folders) for m in headlines(entries)])]
     for model, evaluation in evaluations(entries):
-        metrics = [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
+        metrics = metrics_of(entries, model, evaluation)
         for ending, columns in table_columns(metrics).items():
             of_set = [m for m in measures if (m.model, m.evaluation) == (model, evaluation)]
             if chosen := [measure for measure in of_set if measure.metric in columns]:
                 name = f"{model.replace('_', ' ')} on {evaluation}{ending}"
                 compared = [compare_entries(measure, entries, folders) for measure in chosen]
-                notes = [*certainty_notes(compared), *_missing(entries, model, evaluation, columns)]
+                reasons = {m.name: m.reason for m in metrics if m.reason and m.name in columns}
+                notes = certainty_notes(compared)
+                notes += [
+                    f"{name.replace('_', ' ')} is missing: {reason}" for name, reason in reasons.items()
+                ]
                 tables.append(
                     _table(name, [m.label for m in chosen], entries, _columns(entries, compared), notes)
                 )
@@ -121,13 +132,6 @@ def _table(
         for index, entry in enumerate(entries)
     ]
     return PageTable(name, ["filter", *header], rows, notes)
-
-
-def _missing(entries: Sequence[Entry], model: str, evaluation: str, columns: Container[str]) -> list[str]:
-    """Return a line per metric that some run could not compute, with the reason."""
-    metrics = [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
-    reasons = {metric.name: metric.reason for metric in metrics if metric.reason and metric.name in columns}
-    return [f"{name.replace('_', ' ')} is missing: {reason}" for name, reason in reasons.items()]
 
 
 def role(entry: Entry) -> str:
