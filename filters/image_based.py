@@ -19,12 +19,7 @@ from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
 from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Floats, PieceWork, Subset, chunks
-from filters.embeddings.pool_embeddings import (
-    check_width,
-    read_target,
-    target_digest,
-    target_requirement,
-)
+from filters.embeddings.pool_embeddings import check_width, read_target, target_digest, target_requirement
 from filters.english import english_detector, language_revision
 
 MINIMUM_WORDS, MINIMUM_CHARACTERS = 2, 6

@@ -113,12 +113,7 @@ class _LossBatches(PieceWork):
     """
 
     def __init__(
-        self,
-        corpus: Corpus,
-        order: npt.NDArray[np.int64],
-        folder: Path,
-        loss_batch: int,
-        temperature: float,
+        self, corpus: Corpus, order: npt.NDArray[np.int64], folder: Path, loss_batch: int, temperature: float
     ) -> None:
         self.pairs = len(order)
         self.count = max(1, -(-self.pairs // loss_batch))

@@ -258,11 +258,7 @@ def distill(
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)  # the head is new
         classifier = load_model(
-            "AutoModelForSequenceClassification",
-            base,
-            HEAD,
-            num_labels=1,
-            problem_type="regression",
+            "AutoModelForSequenceClassification", base, HEAD, num_labels=1, problem_type="regression"
         )
     items = list(zip(captions, targets.tolist(), strict=True))
     checkpoints = folder / "checkpoints"

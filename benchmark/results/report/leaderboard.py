@@ -145,7 +145,12 @@ class Measure:
 
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
     """Return a leaderboard per protocol; protocols that differ only in size are neighbours, smallest first."""
-    protocols = [runs for of_setting in by_setting(results) for runs in _by_protocol(of_setting)]
+    protocols: list[list[Result]] = []
+    for of_setting in by_setting(results):
+        by_protocol: dict[str, list[Result]] = defaultdict(list)
+        for result in of_setting:
+            by_protocol[result.protocol.fingerprint].append(result)
+        protocols += sorted(by_protocol.values(), key=lambda runs: runs[0].k)
     names = Counter(runs[0].protocol.title for runs in protocols)
     boards = []
     for runs in protocols:
@@ -166,14 +171,6 @@ def by_setting(results: Iterable[Result]) -> list[list[Result]]:
     for result in results:
         settings[result.protocol.setting].append(result)
     return sorted(settings.values(), key=lambda runs: (-len(runs), runs[0].protocol.name))
-
-
-def _by_protocol(results: Iterable[Result]) -> list[list[Result]]:
-    """Return the results of each protocol, ordered by size."""
-    protocols: dict[str, list[Result]] = defaultdict(list)
-    for result in results:
-        protocols[result.protocol.fingerprint].append(result)
-    return sorted(protocols.values(), key=lambda runs: runs[0].k)
 
 
 def group(results: Sequence[Result]) -> list[Entry]:

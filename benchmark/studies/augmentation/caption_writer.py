@@ -73,7 +73,9 @@ def write_captions(
             for written in engine.run(work, missing):
                 done += written
                 advance(written, f"{done / (time.monotonic() - started):.1f}/s")
-    return sum((_drops(work.path(part)) for part in parts), Counter[str]())
+    schemas = (pq.read_schema(work.path(part)) for part in parts)
+    drops = (json.loads((schema.metadata or {}).get(_DROPS, b"{}")) for schema in schemas)
+    return sum(map(Counter, drops), Counter[str]())
 
 
 class WritePart:
@@ -99,8 +101,21 @@ class WritePart:
         path = self.path(part)
         with locked(path):
             if not intact(path):
-                _write_part(path, self.subset, part, self.augmenter)
+                self._write(path, part)
         return len(part)
+
+    def _write(self, path: Path, part: range) -> None:
+        samples, reasons = read_samples(self.subset, part)
+        drops = Counter(reason for reason in reasons if reason is not None)
+        captions = self.augmenter.captions(samples) if samples else []
+        rows = [(sample.uid, text) for sample, text in zip(samples, captions, strict=True) if text]
+        if len(rows) < len(samples):
+            drops[CAPTION_EMPTY] += len(samples) - len(rows)
+        # Later runs read the drop counts of the part in the file's metadata.
+        schema = pa.schema([(UID, pa.string()), (CAPTION, pa.string())], {_DROPS: json.dumps(drops)})
+        columns = [[uid for uid, _ in rows], [text for _, text in rows]]
+        with atomic_write(path) as temporary:
+            pq.write_table(pa.table(columns, schema=schema), temporary)
 
 
 def _check_manifest(folder: Path, content: dict[str, Any]) -> None:
@@ -118,21 +133,3 @@ def _check_manifest(folder: Path, content: dict[str, Any]) -> None:
             raise UserError(
                 f"{folder} holds captions of another selection or augmentation; give task.output=ANOTHER_FOLDER"
             )
-
-
-def _write_part(path: Path, subset: Samples[Sample], part: range, augmenter: Augmenter) -> None:
-    samples, reasons = read_samples(subset, part)
-    drops = Counter(reason for reason in reasons if reason is not None)
-    captions = augmenter.captions(samples) if samples else []
-    rows = [(sample.uid, text) for sample, text in zip(samples, captions, strict=True) if text]
-    if len(rows) < len(samples):
-        drops[CAPTION_EMPTY] += len(samples) - len(rows)
-    schema = pa.schema([(UID, pa.string()), (CAPTION, pa.string())], {_DROPS: json.dumps(drops)})
-    columns = [[uid for uid, _ in rows], [text for _, text in rows]]
-    with atomic_write(path) as temporary:
-        pq.write_table(pa.table(columns, schema=schema), temporary)
-
-
-def _drops(path: Path) -> Counter[str]:
-    """Return the drop counts of a part, which its file keeps in its metadata for later runs."""
-    return Counter(json.loads((pq.read_schema(path).metadata or {}).get(_DROPS, b"{}")))
