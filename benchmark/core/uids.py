@@ -99,10 +99,9 @@ def _characters(array: pa.Array) -> bytes | memoryview:
 
 def _encode(characters: bytes | memoryview) -> UidArray:
     try:
-        words = unhexlify(characters)
+        return _of_bytes(unhexlify(characters))
     except ValueError:
         raise ValueError("a uid has a character that is not hexadecimal") from None
-    return _of_bytes(words)
 
 
 def _of_bytes(words: bytes | memoryview) -> UidArray:

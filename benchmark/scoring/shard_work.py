@@ -165,7 +165,11 @@ def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> Non
         UserError: if a filter needs what the pool does not have, or reads what the pool hides.
     """
     not_scored = {leaf.key(): leaf for scorer in scorers for leaf in _not_scored(pool, scorer)}
-    shards = {key: _shards_to_extract(pool, leaf) for key, leaf in not_scored.items()}
+    shards = {}
+    for key, leaf in not_scored.items():  # all shards for a fit, else those without scores
+        parts = score_paths(pool, leaf).items()
+        needed = [shard for shard, path in parts if leaf.corpus_dependent or not intact(path)]
+        shards[key] = shards_without_features(pool, leaf, needed)
     readers = {key: leaf for key, leaf in not_scored.items() if shards[key] and _of_images(leaf)}
     if len(readers) > 1 and len(set().union(*map(_of_images, readers.values()))) > 1:
         wanted: dict[Shard, list[Filter]] = defaultdict(list)
@@ -188,10 +192,3 @@ def _not_scored(pool: Pool, scorer: Filter) -> list[Filter]:
 def _of_images(leaf: Filter) -> set[str]:
     """Return the keys of the features under `leaf` that read images."""
     return {key for key, of in leaf.all_features().items() if "image" in of.needs}
-
-
-def _shards_to_extract(pool: Pool, leaf: Filter) -> list[Shard]:
-    """Return the shards whose features `leaf` lacks and needs: all for a fit, else those without scores."""
-    parts = score_paths(pool, leaf)
-    needed = [shard for shard, path in parts.items() if leaf.corpus_dependent or not intact(path)]
-    return shards_without_features(pool, leaf, needed)

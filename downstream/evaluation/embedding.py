@@ -109,10 +109,8 @@ def classify(
         kept: gets the class of each image, and the rank of its class.
     """
     labels = np.array([item.label for item in evaluation_set.test])
-    embeddings, images = (
-        class_embeddings(model, evaluation_set),
-        model.embed_images(StoredImages(evaluation_set.test)),
-    )
+    embeddings = class_embeddings(model, evaluation_set)
+    images = model.embed_images(StoredImages(evaluation_set.test))
     ranks = class_ranks(
         lambda part: images[part].astype(np.float64) @ embeddings.T,
         labels,

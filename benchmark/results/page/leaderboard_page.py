@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmark.results.page.estimates import LEGEND, chart_measures, ranked
 from benchmark.results.page.galleries import (
     CaptionedSet,
     FilterPanel,
@@ -13,7 +12,14 @@ from benchmark.results.page.galleries import (
     thumbnails,
 )
 from benchmark.results.page.html_page import render
-from benchmark.results.page.page_tables import PageTable, page_tables, seconds_text
+from benchmark.results.page.page_tables import (
+    LEGEND,
+    PageTable,
+    chart_measures,
+    page_tables,
+    ranked,
+    seconds_text,
+)
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart

@@ -177,7 +177,10 @@ def group(results: Sequence[Result]) -> list[Entry]:
     """Gather runs that differ only in the seed; order them by size, then by family, then by label."""
     groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
-        groups[_name(result), json.dumps(_settings(result), sort_keys=True)].append(result)
+        selector, captions = result.selection.selector, bool(_captions(result))
+        parts = [selector] * (selector != "best") + ["other captions"] * captions
+        name = ", ".join([result.filter, *parts])
+        groups[name, json.dumps(_settings(result), sort_keys=True)].append(result)
     variants: dict[str, list[Settings]] = defaultdict(list)
     for name, settings in sorted(groups):
         variants[name].append(json.loads(settings))
@@ -224,14 +227,6 @@ def family_position(family: str) -> int:
     if family in {PLANTED, OLD_PLANTED}:
         return len(FAMILIES)
     return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
-
-
-def _name(result: Result) -> str:
-    """Return the filter's name, and the selector and other captions if a run has them."""
-    selector = result.selection.selector
-    captions = bool(_captions(result))
-    parts = [selector] * (selector != "best") + ["other captions"] * captions
-    return ", ".join([result.filter, *parts])
 
 
 def _captions(result: Result) -> dict[str, Any]:
