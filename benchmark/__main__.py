@@ -57,9 +57,8 @@ def main() -> None:
             sys.argv[1:] = name_own_parts(normalised(sys.argv[1:]))
             if sweeps := planned_sweeps(sys.argv[1:]):
                 jobs = compose_jobs(sweeps)
-                from benchmark.cli.sweep_runs import (
-                    run_sweeps,  # with the report, whose tables a sweep ends with
-                )
+                # Here, as it imports the report, whose tables a sweep ends with.
+                from benchmark.cli.sweep_runs import run_sweeps
 
                 sys.exit(run_sweeps(sweeps, jobs, with_hydra))
             if composed := compose_run(sys.argv[1:]):

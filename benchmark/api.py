@@ -124,11 +124,7 @@ def score(pool: Pool | str | Path, scorer: Filter, device: str = "auto", workers
 
 
 def select(
-    table: ScoreTable,
-    k: int,
-    path: Path | str | None = None,
-    seed: int = 0,
-    bounds: Bounds = NO_BOUNDS,
+    table: ScoreTable, k: int, path: Path | str | None = None, seed: int = 0, bounds: Bounds = NO_BOUNDS
 ) -> Selection:
     """Select exactly k pairs: the highest scores within the `bounds`, or k random pairs if these decide.
 

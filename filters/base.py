@@ -32,9 +32,8 @@ class Reader(Identified, ABC):
 
     needs: frozenset[str]
     features: "tuple[Features, ...]" = ()
-    uses: Sequence[
-        str | Path
-    ] = ()  # files that it reads, such as a list of words: their content is part of the key
+    # Files that it reads, such as a list of words: their content is part of the key.
+    uses: Sequence[str | Path] = ()
     batch_size: ClassVar[int] = 256
 
     @property

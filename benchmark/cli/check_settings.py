@@ -170,9 +170,8 @@ def requirement_of_any(name: str, value: Any) -> str | None:
         items = value.values() if isinstance(value, dict) else value
         return next((required for item in items if (required := requirement_of_any(name, item))), None)
     text = value if isinstance(value, str) else ""
-    parts = (
-        text.split("/") if "://" not in text and "{" not in text else []
-    )  # not of a URL, or of several paths
+    # Not of a URL, or of several paths.
+    parts = text.split("/") if "://" not in text and "{" not in text else []
     is_prose = name.rpartition(".")[2] in PROSE
     unmet = {
         "a number": isinstance(value, float) and math.isnan(value),

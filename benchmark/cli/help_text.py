@@ -73,11 +73,16 @@ def answer(arguments: Sequence[str]) -> str | None:
         raise UserError(f"--help {group} is unknown; {did_you_mean(group, GROUPS)}")
     if name and name not in shipped_names(group):
         raise UserError(f"{group}={name} is unknown; {did_you_mean(name, shipped_names(group))}")
-    return "\n".join(_header(CONF / group / f"{name}.yaml")) if name else _group(group)
+    if name:
+        return "\n".join(_header(CONF / group / f"{name}.yaml"))
+    paths = {name: CONF / group / f"{name}.yaml" for name in sorted(shipped_names(group))}
+    configs = {name: "\n".join(_summary(path)) for name, path in paths.items()}
+    return f"{group}=NAME: {GROUPS[group]}\n\n{_columns(configs)}"
 
 
 def _overview() -> str:
-    chosen = _defaults()
+    chosen = _listed(CONF / "config.yaml")
+    chosen |= _listed(CONF / "pool" / f"{chosen['pool']}.yaml")
     groups = {
         f"{group}=": f"{line} (default: {chosen[group]})" if chosen.get(group) else line
         for group, line in GROUPS.items()
@@ -103,23 +108,10 @@ Read on:
   README.md, docs/own_pool.md, docs/own_parts.md: pools of your own, and filters, models, metrics of your own"""
 
 
-def _defaults() -> dict[str, str | None]:
-    """Return the config that each group has by default."""
-    chosen = _listed(CONF / "config.yaml")
-    return chosen | _listed(CONF / "pool" / f"{chosen['pool']}.yaml")
-
-
 def _listed(path: Path) -> dict[str, str | None]:
     """Return the configs that the defaults of a file choose, by group."""
     entries = [entry for entry in OmegaConf.load(path).defaults if isinstance(entry, DictConfig)]
     return {str(group).removeprefix("override /"): name for entry in entries for group, name in entry.items()}
-
-
-def _group(group: str) -> str:
-    configs = {
-        name: "\n".join(_summary(CONF / group / f"{name}.yaml")) for name in sorted(shipped_names(group))
-    }
-    return f"{group}=NAME: {GROUPS[group]}\n\n{_columns(configs)}"
 
 
 def _columns(lines: dict[str, str]) -> str:

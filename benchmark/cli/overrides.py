@@ -43,14 +43,8 @@ def normalised(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a command as Hydra reads them.
 
     Raises:
-        UserError: an argument is too long to be parsed, is not a setting, or has an impossible value.
+        UserError: an argument is too long or too deeply nested, is not a setting, or has an impossible value.
     """
-    check_lengths(arguments)
-    return [_rewritten(argument) for argument in _joined(arguments)]
-
-
-def check_lengths(arguments: Sequence[str]) -> None:
-    """Raise `UserError` unless each argument is short enough, and nested little enough, to be parsed."""
     if len(arguments) > MAX_ARGUMENTS:
         raise UserError(f"a command must have at most {MAX_ARGUMENTS:,} arguments, not {len(arguments):,}")
     for argument in arguments:
@@ -65,6 +59,7 @@ def check_lengths(arguments: Sequence[str]) -> None:
         depths = accumulate((c in "[{(") - (c in "]})") for c in value)
         if name not in FREE_TEXT and max(depths, default=0) > MAX_DEPTH:
             raise UserError(f"{name} must be nested at most {MAX_DEPTH} deep")
+    return [_rewritten(argument) for argument in _joined(arguments)]
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:

@@ -30,17 +30,14 @@ _stopped: list[Stopped] = []  # a signal handler can leave an error nowhere else
 def set_environment() -> None:
     """Set what the user has not set. Raises `UserError` if the cache is not on this machine."""
     if (home := user_path("~")).is_absolute():
-        os.environ.setdefault(
-            "HOME", str(home)
-        )  # the system's list of users knows it; configs read the variable
+        # The system's list of users knows it; configs read the variable.
+        os.environ.setdefault("HOME", str(home))
     os.environ["HYDRA_FULL_ERROR"] = "1"  # raise configuration errors instead of printing Hydra's summary
     os.environ.setdefault("PAIRSIFT_SWEEP", time.strftime("%Y%m%d-%H%M%S"))
     # Must be set before torch is imported. OpenMP threads that spin while they wait slow training tenfold on a busy
     # machine; no spinning at all costs a quarter of the speed on an idle one (results/LOG.md).
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
-    os.environ.setdefault(
-        "PYDANTIC_DISABLE_PLUGINS", "__all__"
-    )  # else it looks for some in all installed packages
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks for some in all packages
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
     # Else convolutions in fp32 have 10 bits of precision on a GPU (TF32), in cuDNN only.
     os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
@@ -82,9 +79,8 @@ def raise_if_stopped() -> None:
 
 def is_stop(error: BaseException | None) -> bool:
     """Return whether a signal is behind `error`. Ray's handler of SIGTERM exits with the signal's number."""
-    return isinstance(error, KeyboardInterrupt) or (
-        isinstance(error, SystemExit) and error.code == signal.SIGTERM
-    )
+    ended = isinstance(error, SystemExit) and error.code == signal.SIGTERM
+    return ended or isinstance(error, KeyboardInterrupt)
 
 
 @contextmanager
@@ -110,9 +106,7 @@ def end_with(pid: int, host: str) -> Iterator[None]:
 def _stop(number: int, frame: FrameType | None) -> None:
     signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the removal of half-written files
     for child in multiprocessing.active_children():
-        if (
-            not child.daemon
-        ):  # daemons, such as decoders of images, are ended by the process that started them
+        if not child.daemon:  # daemons, such as decoders of images, are ended by whoever started them
             child.terminate()
     stopped = Stopped(number)
     _stopped.append(stopped)

@@ -54,7 +54,7 @@ from benchmark.run.job import Job
 from benchmark.run.output import Finished
 from benchmark.scoring.score_folder import remove_scores
 from benchmark.scoring.shard_reader import check_columns
-from benchmark.scoring.shared_extraction import extract_shared
+from benchmark.scoring.shard_work import extract_shared
 from filters.base import Filter
 
 log = logging.getLogger(__name__)

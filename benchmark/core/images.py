@@ -66,7 +66,11 @@ def decode_image(data: bytes) -> Image.Image:
         raise SampleError(IMAGE_TOO_LARGE)
     try:
         with Image.open(_Timed(data), formats=FORMATS) as image:
-            _check_size(*image.size)
+            short, long = sorted(image.size)
+            if long > MAX_SIDE or short * long > MAX_PIXELS:
+                raise SampleError(IMAGE_TOO_LARGE)
+            if long > MAX_RATIO * short:
+                raise SampleError(IMAGE_TOO_NARROW)
             if image.format == "JPEG" and data.count(b"\xff\xda") > MAX_SCANS and _scans(data) > MAX_SCANS:
                 raise SampleError(IMAGE_TOO_SLOW)
             image.load()
@@ -91,14 +95,6 @@ def _scans(data: bytes) -> int:
         scans += kind == _SCAN
         position += int.from_bytes(data[position : position + 2], "big")  # the segment's length
     return scans
-
-
-def _check_size(width: int, height: int) -> None:
-    short, long = sorted((width, height))
-    if long > MAX_SIDE or width * height > MAX_PIXELS:
-        raise SampleError(IMAGE_TOO_LARGE)
-    if long > MAX_RATIO * short:
-        raise SampleError(IMAGE_TOO_NARROW)
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:

@@ -51,9 +51,8 @@ def user_path(text: str | Path) -> Path:
 
 def mirrors_dir() -> Path:
     """Return the folder with copies of remote folders, each named by its quoted URL."""
-    return (
-        Path(cache_home()) / PROJECT / "remote"
-    )  # an unusable XDG_CACHE_HOME must not end messages about it
+    # Not by `cache_dir`: an unusable XDG_CACHE_HOME must not end messages about it.
+    return Path(cache_home()) / PROJECT / "remote"
 
 
 def remote_paths(text: str) -> str:

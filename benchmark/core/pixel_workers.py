@@ -144,7 +144,7 @@ class PixelWorkers:
             processes, context, _start_worker, (preprocess, memory, self._slot, self.shape)
         )
         # At exit before multiprocessing closes the pool's queues (priority 10) and waits for its processes.
-        Finalize(self, _shut_down, (pool,), exitpriority=100)
+        Finalize(self, pool.shutdown, kwargs={"cancel_futures": True}, exitpriority=100)
         return pool
 
     def blocks(self, chunks: Iterable[Sequence[Loadable]]) -> Generator[Block, None, None]:
@@ -183,10 +183,6 @@ class PixelWorkers:
         pixels = self._memory[slot][: readable * (self._slot // CHUNK)]
         yield pixels.reshape(readable, *self.shape), filled.reasons
         free.append(slot)
-
-
-def _shut_down(pool: ProcessPoolExecutor) -> None:
-    pool.shutdown(cancel_futures=True)
 
 
 def _start_worker(preprocess: Preprocessing, memory: Any, slot: int, shape: tuple[int, ...]) -> None:

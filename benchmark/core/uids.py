@@ -99,10 +99,9 @@ def _characters(array: pa.Array) -> bytes | memoryview:
 
 def _encode(characters: bytes | memoryview) -> UidArray:
     try:
-        words = unhexlify(characters)
+        return _of_bytes(unhexlify(characters))
     except ValueError:
         raise ValueError("a uid has a character that is not hexadecimal") from None
-    return _of_bytes(words)
 
 
 def _of_bytes(words: bytes | memoryview) -> UidArray:
@@ -207,9 +206,8 @@ def search_sorted(high: Words, low: Words, uids: UidArray) -> npt.NDArray[np.int
     rows = np.searchsorted(high, uids["f0"])
     ends = np.searchsorted(high, uids["f0"], side="right")
     upper = ends.copy()
-    while len(
-        left := np.flatnonzero(rows < upper)
-    ):  # once, unless uids that are not hashes share the high word
+    # Once, unless uids that are not hashes share the high word.
+    while len(left := np.flatnonzero(rows < upper)):
         middle = (rows[left] + upper[left]) // 2
         is_less = low[middle] < uids["f1"][left]
         rows[left] = np.where(is_less, middle + 1, rows[left])

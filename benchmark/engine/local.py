@@ -111,7 +111,9 @@ class _Process:
             value, failure, usage = self._pipe.recv()
         except (EOFError, ConnectionError):
             self._process.join()
-            raise WorkerDiedError(_ending(self._process.exitcode or 0)) from None
+            code = self._process.exitcode or 0
+            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+            raise WorkerDiedError(how) from None
         if failure is not None:
             error, text = failure
             raise error from _RaisedInWorkerError(text)
@@ -120,10 +122,6 @@ class _Process:
 
 class _RaisedInWorkerError(Exception):
     """The traceback of an error in a worker, which Python prints as the error's cause."""
-
-
-def _ending(exit_code: int) -> str:
-    return signal.Signals(-exit_code).name if exit_code < 0 else f"exit code {exit_code}"
 
 
 def _serve(pipe: "Connection[bytes, Any]", pickled: bytes, device: str, cores: int, caches: str) -> None:

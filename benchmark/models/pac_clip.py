@@ -18,11 +18,8 @@ from benchmark.models.clip_weights import check_clip_model
 from benchmark.models.pac_weights import WHERE, is_partial, locate_pac_checkpoint
 
 LORA_ALPHA = 1.0  # not stored in the checkpoints; the rank (4) follows from the factors' shapes
-JIT_SIZES = {
-    "input_resolution",
-    "context_length",
-    "vocab_size",
-}  # entries of OpenAI's archives that are not weights
+# Entries of OpenAI's archives that are not weights.
+JIT_SIZES = {"input_resolution", "context_length", "vocab_size"}
 
 
 def load_pac_clip(

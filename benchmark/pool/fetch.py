@@ -37,7 +37,8 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
     What an earlier, killed process has fetched is not fetched again. Raises `UserError` if no tar holds any.
     """
     distinct = unite_uids([uids])
-    folder = cache_folder("subsets", _key(pool, distinct))
+    shards = [[shard.name, shard.fingerprint] for shard in pool.shards(_NEEDS)]
+    folder = cache_folder("subsets", hash_json([pool.key, shards, hash_bytes(distinct.tobytes())], 16))
     with locked(folder):
         fetched = [folder / "sample_ids.npy", *sorted((folder / "shards").glob("*.tar"))]
         if not all(intact(path) for path in fetched):
@@ -47,11 +48,6 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
     local = Pool(pool.name, str(folder), pool.columns)
     local.fields.keyed = pool.fields.keyed  # unknown without metadata
     return local
-
-
-def _key(pool: Pool, distinct: UidArray) -> str:
-    shards = [[shard.name, shard.fingerprint] for shard in pool.shards(_NEEDS)]
-    return hash_json([pool.key, shards, hash_bytes(distinct.tobytes())], 16)
 
 
 def _fetch(pool: Pool, distinct: UidArray, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,8 +58,14 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
     listed = not is_folder and all(file_name(pattern).endswith((TAR, PARQUET)) for pattern in patterns)
     tars, metadata = _listed(patterns) if listed else _in_folder(url)
     if not is_remote(url):
-        paths = [shard.path for shard in (*tars, *metadata)]
-        _require_files(paths if listed else _beside(paths))
+        paths = {shard.path for shard in (*tars, *metadata)}
+        if not listed:  # all that is named like a shard in their folders
+            named = (path for folder in {path.parent for path in paths} for path in folder.iterdir())
+            paths = {p for p in named if p.suffix in (TAR, PARQUET) and not p.name.startswith(".")}
+        if odd := [path for path in paths if not path.is_file()]:  # a pipe would be waited for without end
+            raise UserError(
+                f"pool.url: {min(odd)} must be a file, not a folder, pipe, device or broken link; move it elsewhere"
+            )
     return tars, metadata
 
 
@@ -85,23 +91,6 @@ def _in_folder(url: str) -> tuple[list[Shard], list[Shard]]:
         files = list_files(url, DEPTH)
         return _shards(files, TAR), _shards(files, PARQUET)
     return tars, metadata
-
-
-def _beside(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield all that is named like a shard in the folders of `paths`."""
-    for folder in {path.parent for path in paths}:
-        for path in folder.iterdir():
-            if path.suffix in (TAR, PARQUET) and not path.name.startswith("."):
-                yield path
-
-
-def _require_files(paths: Iterable[Path]) -> None:
-    """Raise `UserError` unless all are files or links to files: a pipe would be waited for without end."""
-    odd = [path for path in paths if not path.is_file()]
-    if odd:
-        raise UserError(
-            f"pool.url: {min(odd)} must be a file, not a folder, pipe, device or broken link; move it elsewhere"
-        )
 
 
 def expand_braces(pattern: str) -> list[str]:

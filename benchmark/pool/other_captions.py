@@ -111,7 +111,9 @@ class CaptionSources:
         drops = Counter[str]()
         for row, source, value in (*self._of_columns(index, len(distinct)), *self._of_files(index, drops)):
             try:
-                caption = _checked(value)
+                caption = check_caption(value)
+                if len(caption.encode()) > MAX_CAPTION_BYTES:
+                    raise SampleError(CAPTION_TOO_LONG)
             except SampleError as error:
                 drops[error.reason] += 1
             else:
@@ -171,13 +173,6 @@ def _records(file: Path) -> Iterator[pa.RecordBatch]:
         yield from pq.ParquetFile(file).iter_batches(_BATCH, columns=[UID, CAPTION])
     except DAMAGE:
         raise UserError(f"captions.files: {file} is damaged; make it again, or leave it out") from None
-
-
-def _checked(value: object) -> str:
-    caption = check_caption(value)
-    if len(caption.encode()) > MAX_CAPTION_BYTES:
-        raise SampleError(CAPTION_TOO_LONG)
-    return caption
 
 
 def _parquet_files(path: Path) -> list[Path]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.batch import NOT_IN_METADATA, Batch, SampleError
+from benchmark.core.batch import NOT_IN_METADATA, SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
@@ -35,13 +35,7 @@ class Written:
     urls: int
 
 
-def write_pairs(
-    path: Path,
-    pool: Pool,
-    uids: UidArray,
-    scores: npt.NDArray[np.float32 | np.float64],
-    tolerate: float = 0.0,
-) -> Written:
+def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores, tolerate: float = 0.0) -> Written:
     """Write ``uid, url, caption, score`` of k pairs, in the order of the pool; memory is bounded by `ROW_GROUP`.
 
     Args:
@@ -93,13 +87,10 @@ def pair_tables(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table
                 first = first[left[rows[first]]]
                 left[rows[first]] = False
                 if len(first):
-                    yield _table(batch.take(first), scores[rows[first]])
+                    part = batch.take(first)
+                    columns = [decode_uids(part.uids), list(map(_url, part.columns["url"])), part.texts]
+                    yield pa.table([*columns, scores[rows[first]]], schema=SCHEMA)
             advance(1, "")
-
-
-def _table(batch: Batch, scores: npt.NDArray[np.float32 | np.float64]) -> pa.Table:
-    urls = [_url(value) for value in batch.columns["url"]]
-    return pa.table([decode_uids(batch.uids), urls, batch.texts, scores], schema=SCHEMA)
 
 
 def _url(value: Any) -> str | None:

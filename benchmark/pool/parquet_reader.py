@@ -237,20 +237,16 @@ def _column(array: pa.Array) -> npt.NDArray[Any]:
     if not array.null_count and (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         return to_numpy(array)
     try:
-        if pa.types.is_integer(array.type) and _beyond_floats(array):
-            return np.array(array.to_pylist(), object)
+        if pa.types.is_integer(array.type):
+            bounds = pc.min_max(array).as_py().values()
+            if any(bound is not None and abs(bound) > _EXACT for bound in bounds):
+                return np.array(array.to_pylist(), object)  # numpy's floats would round them
         values: npt.NDArray[Any] = array.to_numpy(False)
     except (pa.ArrowException, ValueError, OverflowError):
         if not is_text(array.type):
             return np.full(len(array), str(array.type), object)
         values = array.cast(pa.binary()).to_numpy(False)
     return values
-
-
-def _beyond_floats(array: pa.Array) -> bool:
-    """Return whether float64, which numpy uses for integers with missing values, would round any of them."""
-    bounds = pc.min_max(array).as_py()
-    return any(bound is not None and abs(bound) > _EXACT for bound in bounds.values())
 
 
 def read_records(

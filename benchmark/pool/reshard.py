@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -118,21 +119,16 @@ def check_unused(location: str | Path, identity: str | None = None) -> None:
     """
     folder = OutputFolder(location)
     names = folder.names()
-    begun = _begun(folder) if _META in names else None
+    begun = None  # the identity of the samples that a call of `reshard` has begun to write
+    if _META in names:
+        with suppress(ValueError):  # another's file
+            meta = json.loads(folder.read(_META))
+            begun = meta.get("samples") if isinstance(meta, dict) else None
     if identity is None:
         names = {name for name in names if not re.fullmatch(r"epoch\d+", name)}  # each is checked by itself
     if names and (begun is None or (identity is not None and begun != identity)):
         held = "another subset" if begun else "other files"
         raise UserError(f"task.output={location} holds {held}; give an empty folder, or delete it")
-
-
-def _begun(folder: OutputFolder) -> str | None:
-    """Return the identity of the samples that a call of `reshard` has begun to write, None for another's file."""
-    try:
-        meta = json.loads(folder.read(_META))
-    except ValueError:
-        return None
-    return meta.get("samples") if isinstance(meta, dict) else None
 
 
 def _identity(pool: Pool, uids: UidArray, shard_size: int, every_member: bool) -> str:

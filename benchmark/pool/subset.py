@@ -90,10 +90,13 @@ class Subset:
         order = sort_uids(joined)
         self._uids = joined[order]
         captions_of_parts = pa.concat_tables([part.samples.rows.select(["text"]) for part in parts])["text"]
-        self._texts = captions_of_parts.combine_chunks().take(
-            from_numpy(order)
-        )  # not a Python string per sample
-        self._locations = np.concatenate([_locations(n, part.samples) for n, part in enumerate(parts)])[order]
+        # In Arrow: not a Python string per sample.
+        self._texts = captions_of_parts.combine_chunks().take(from_numpy(order))
+        locations = [  # the number of the shard, the offset and the size of each image
+            np.stack([np.full(len(part.samples), number), part.samples.offsets, part.samples.sizes], axis=1)
+            for number, part in enumerate(parts)
+        ]
+        self._locations = np.concatenate(locations)[order]
         self._mismatched = np.concatenate([part.samples.mismatched for part in parts])[order]
         self.epochs: tuple[npt.NDArray[np.int64], ...] = (np.arange(len(order)),)
         if len(epochs) > 1:
@@ -206,11 +209,6 @@ def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[Sha
             CAPTION_MISMATCH,
         )
     return replaced
-
-
-def _locations(shard: int, samples: TarIndex) -> npt.NDArray[np.int64]:
-    """Return the shard's number, the offset and the size of each image, shape (n, 3)."""
-    return np.stack([np.full(len(samples), shard), samples.offsets, samples.sizes], axis=1)
 
 
 class IndexTar:

@@ -33,9 +33,7 @@ _BUFFER = 2**17
 _LIGHT = 100_000  # samples, which take ten seconds
 _BLANK = tarfile.TarInfo().tobuf()
 _OWNER, _TIME, _END = _BLANK[100:124], _BLANK[135:148], _BLANK[156:]
-_REST = sum(b" " * 8) + sum(
-    _END
-)  # the part of a header's sum for the checksum's field and the fields after it
+_REST = sum(b" " * 8 + _END)  # the part of a header's sum for the checksum's field and the fields after it
 _RENAMED = dict.fromkeys(IMAGE_EXTENSIONS, "jpg") | {"json": "json", "txt": "txt"}  # trainers look for jpg
 # Of members that are copied: others, such as .pickle, would be run by some readers of webdatasets.
 KNOWN_EXTENSIONS = IMAGE_EXTENSIONS | {"json", "txt", "cls", "npy"}
@@ -88,7 +86,13 @@ class WriteTar:
                 rows = [fields for fields, unlisted in copies if unlisted]
                 size = output.tell() + 2 * BLOCK  # `tarfile` ends a tar in the same way
                 output.write(bytes(-size % tarfile.RECORDSIZE + 2 * BLOCK))
-            _write_fields(tar.folder, f"tar-{name}", rows)
+            if rows:  # the fields of samples that no metadata parquet lists
+                columns = {field: None for row in rows for field in row if field != "caption"} | {
+                    "text": None
+                }
+                table = {field: _column([row.get(field) for row in rows]) for field in columns}
+                table["text"] = _column([row["caption"] for row in rows])
+                _write_tables(tar.folder, f"{METADATA}/tar-{name}.parquet", iter([pa.table(table)]))
 
     def _copies(self, tar: OutputTar, output: BinaryIO) -> Iterator[Fields]:
         """Write each sample to `output`; yield the fields of its JSON."""
@@ -181,15 +185,6 @@ def _write_tables(folder: OutputFolder, name: str, tables: Iterator[pa.Table]) -
     with folder.write(name) as path, pq.ParquetWriter(path, first.schema, compression="zstd") as writer:
         for table in chain([first], tables):
             writer.write_table(table)
-
-
-def _write_fields(folder: OutputFolder, name: str, rows: Sequence[Fields]) -> None:
-    """Write the fields of samples that no metadata parquet lists; no file for no sample."""
-    if rows:
-        columns = {field: None for row in rows for field in row if field != "caption"} | {"text": None}
-        table = {field: _column([row.get(field) for row in rows]) for field in columns}
-        table["text"] = _column([row["caption"] for row in rows])
-        _write_tables(folder, f"{METADATA}/{name}.parquet", iter([pa.table(table)]))
 
 
 def _column(values: list[Any]) -> pa.Array:

@@ -146,7 +146,8 @@ def index_tar(
         ],
         schema=_SCHEMA,
     )
-    kept = {name: _objects(sample.metadata[name] for sample in samples) for name in keep}
+    # As objects: assigned to an array, lists would be its rows.
+    kept = {name: np.fromiter((sample.metadata[name] for sample in samples), object) for name in keep}
     return TarIndex(encode_uids([sample.uid for sample in samples]), rows, kept, drops)
 
 
@@ -174,7 +175,3 @@ def _strings(texts: Sequence[str]) -> pa.LargeStringArray:
 
 def _numbers(values: Iterable[int]) -> pa.Int64Array:
     return from_numpy(np.fromiter(values, np.int64))
-
-
-def _objects(values: Iterable[object]) -> npt.NDArray[Any]:
-    return np.fromiter(values, object)  # assigned to an array, lists would be its rows

@@ -5,17 +5,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from benchmark.core.errors import UserError
 from benchmark.core.records import LeftOut, R, Record, scan_records
 from benchmark.results.protocol import LIMIT
 from benchmark.results.result import Evaluation, Result
+from downstream.metrics.metric import Metric
 
 QUICK_TRY = "a quick try on the first {:,} images of each evaluation set, comparable to nothing"
 MAX_METRICS = 2_000  # over models and evaluation sets; a run of all papers' metrics has 114
 TOO_MANY = "{:,} metrics; a report shows at most {:,} of a record"
 T = TypeVar("T")
+Evaluations = dict[str, list[Metric]]  # by evaluation set
 log = logging.getLogger(__name__)
 
 
@@ -67,47 +69,26 @@ class ResultsFolders:
             for file in left_out:
                 self.left_out.setdefault(file.path, file)
             for path, record in records.items():
-                if limit := image_limit(record):
+                # Of a run or an evaluation: for all images, and for other records, there is none.
+                if limit := getattr(record, "config", {}).get("evalset", {}).get(LIMIT):
                     self.left_out[path] = LeftOut(path, QUICK_TRY.format(limit))
                     continue
-                if (count := _metric_count(record)) > MAX_METRICS:
+                evaluations = _evaluations(record)
+                count = sum(len(metrics) for of_model in evaluations for metrics in of_model.values())
+                if count > MAX_METRICS:
                     self.left_out[path] = LeftOut(path, TOO_MANY.format(count, MAX_METRICS))
                     continue
                 known = latest.get(record.run_id, (path, record))
-                _warn_of_other_metrics(known, (path, record))
-                newer = _finished(record) > _finished(known[1])
-                latest[record.run_id] = (path, record) if newer else known
+                newest = max(known, (path, record), key=lambda file: getattr(file[1], "finished", ""))
+                if _evaluations(known[1]) != evaluations:
+                    message = "%s and %s are the same run with other metrics; %s finished last and counts"
+                    log.warning(message, known[0], path, newest[0])
+                latest[record.run_id] = newest
         return dict(latest.values())
 
 
-def image_limit(record: Record) -> int | None:
-    """Return the ``evalset.limit`` of a run or an evaluation, None for all images and for other records."""
-    limit: int | None = getattr(record, "config", {}).get("evalset", {}).get(LIMIT)
-    return limit
-
-
-def _warn_of_other_metrics(one: tuple[Path, Record], other: tuple[Path, Record]) -> None:
-    if _metrics(one[1]) != _metrics(other[1]):
-        latest = max(one, other, key=lambda file: _finished(file[1]))
-        message = "%s and %s are the same run with other metrics; %s finished last and counts"
-        log.warning(message, one[0], other[0], latest[0])
-
-
-def _metrics(record: Record) -> Any:
-    """Return the metrics of a run by model; of other records nothing is compared."""
+def _evaluations(record: Record) -> list[Evaluations]:
+    """Return the metrics of each model of a run, or of an evaluation; nothing for other records."""
     if isinstance(record, Result):
-        return {name: trained.evaluations for name, trained in record.downstream.items()}
-    return None
-
-
-def _metric_count(record: Record) -> int:
-    """Return how many metrics a run or an evaluation has; 0 for other records."""
-    if isinstance(record, Result):
-        of_models = [trained.evaluations for trained in record.downstream.values()]
-    else:
-        of_models = [record.evaluations] if isinstance(record, Evaluation) else []
-    return sum(len(metrics) for evaluations in of_models for metrics in evaluations.values())
-
-
-def _finished(record: Record) -> str:
-    return getattr(record, "finished", "")  # explanations have none
+        return [trained.evaluations for trained in record.downstream.values()]
+    return [record.evaluations] if isinstance(record, Evaluation) else []

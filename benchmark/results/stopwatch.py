@@ -40,10 +40,10 @@ class Stopwatch:
         yield
         spent = since(started)
         workers = sum(run.processor_seconds for run in WORKER_RUNS[first_run:])
-        cpu = spent.processor or 0.0  # with the workers
-        device_seconds = cpu if self.device == "cpu" else spent.clock
-        seconds = [round(value, 3) for value in (spent.clock, cpu, device_seconds, workers)]
-        self.stages[name] = Stage(seconds[0], seconds[1], self.device, seconds[2], seconds[3])
+        device_seconds = spent.processor if self.device == "cpu" else spent.clock
+        values = (spent.clock, spent.processor, device_seconds, workers)
+        wall, processor, *rest = (round(value, 3) for value in values)
+        self.stages[name] = Stage(wall, processor, self.device, *rest)
 
     @property
     def workers_peak_rss_bytes(self) -> int:

@@ -11,8 +11,7 @@ from benchmark.run.open_samples import open_subset
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
-from benchmark.studies.augmentation.base import Augmenter
-from benchmark.studies.augmentation.caption_writer import write_captions
+from benchmark.studies.augmentation.caption_writer import Augmenter, write_captions
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from benchmark.core.errors import MistakesError, UserError, did_you_mean
 from benchmark.core.paths import cache_folder, remote_paths
 from benchmark.core.requirements import NotFetchedError, OnFirstUseError
 from benchmark.core.sanitize import map_texts, redact
-from benchmark.results.protocol import LIMIT, size_text
+from benchmark.results.protocol import LIMIT
 
 # Imported for annotations only: a misspelt command is answered before numpy and pyarrow are imported.
 if TYPE_CHECKING:
@@ -168,11 +168,6 @@ def subset_size(cfg: DictConfig) -> int | None:
             f"size.samples={samples} must be an integer of at least {scale}; give the number of pairs to keep"
         )
     return samples // scale
-
-
-def size_name(cfg: DictConfig) -> str:
-    """Return `size.samples` as it is typed for the paper's pool: ``2m``, ``200k``, ``12345``, or ``all``."""
-    return size_text(cfg.size.samples)
 
 
 def build(node: DictConfig) -> Any:
@@ -334,9 +329,5 @@ def _unknown_config(path: str, known: Iterable[str]) -> str:
         return f"size={name} must be a number of pairs, such as 250k, or one of {', '.join(sorted(names))}"
     if group not in BASES:
         return f"{group}={name} is unknown; {did_you_mean(name, names)}"
-    if path == "filter/threshold":
-        return (
-            "every filter has bounds now; in place of filter=threshold write filter=clip filter.minimum=0.28"
-        )
     hint = did_you_mean(name, [*names, *installed_parts(group).names])
     return f"{group}={name} is unknown; {hint}; of your own: {group}=MODULE:NAME"

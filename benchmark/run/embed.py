@@ -5,19 +5,16 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import torch
-from PIL import Image
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
-from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.progress import progress
 from benchmark.core.storage import local_path
 from benchmark.models.clip_models import load_clip
 from benchmark.run.config import evaluation_nodes, resolved
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from downstream.batching import StoredImages, pixel_batches
+from downstream.batching import StoredImages, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 
@@ -33,10 +30,14 @@ def embed(job: Job) -> None:
         raise UserError(f"task.evalset={name} is unknown; {did_you_mean(name, sets)}")
     if path.suffix != ".npy":
         raise UserError(f"task.output={path} must end in .npy")
-    images = target_images(job.evaluation_set(name))
+    chosen = job.evaluation_set(name)
+    images: Sequence[Item | LabelledImage]
+    images = chosen.items if isinstance(chosen, EvaluationSet) else chosen.test
+    if isinstance(chosen, ClassificationSet) and chosen.train:  # with which filters compare
+        images = chosen.train()
     clip = load_clip(**resolved(job.cfg.models.clip), device=job.device)
     parts = []
-    batches = pixel_batches(StoredImages(images), partial(_stacked, clip.preprocess), BATCH, clip.device)
+    batches = pixel_batches(StoredImages(images), partial(stack_pixels, clip.preprocess), BATCH, clip.device)
     started = time.monotonic()
     with progress("embed", len(images), "images") as advance:
         for pixels in batches:
@@ -48,14 +49,3 @@ def embed(job: Job) -> None:
         np.save(temporary, embeddings)
     print_result(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")
     print_result(str(path))
-
-
-def _stacked(preprocess: Preprocessing, images: Sequence[Image.Image]) -> torch.Tensor:
-    return torch.stack([preprocess(image) for image in images])
-
-
-def target_images(evaluation_set: EvaluationSet | ClassificationSet) -> Sequence[Item | LabelledImage]:
-    """Return the images that filters compare with: a classification set's training images, if it has any."""
-    if isinstance(evaluation_set, EvaluationSet):
-        return evaluation_set.items
-    return evaluation_set.train() if evaluation_set.train else evaluation_set.test

@@ -24,7 +24,7 @@ from benchmark.results.selection_statistics import have_text
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
-from benchmark.run.select import Selected, select_pairs
+from benchmark.run.select import select_pairs
 from benchmark.selection.selection import Selection, subset_files
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
 from filters.english import language_detector
@@ -66,18 +66,12 @@ def _export(job: Job, output: Path | None) -> None:
         write_text(folder / "eval_results.jsonl", eval_results(same))
     else:
         log.info("export: results_dir=%s has no run on this subset; no eval_results.jsonl", job.results_dir)
-    captions = replace(
-        caption_statistics(folder / "subset.parquet", written.pairs), text_rate=_text_rate(job, selected)
-    )
+    text = have_text(pool, job.filter, selection.uids)
+    known = text[~np.isnan(text)]  # of the images that the filter looked at
+    text_rate = float(known.mean()) if len(known) else None
+    captions = replace(caption_statistics(folder / "subset.parquet", written.pairs), text_rate=text_rate)
     write_text(folder / "README.md", data_card(manifest, written, [f.name for f in files], captions, same))
     print_result(str(folder))
-
-
-def _text_rate(job: Job, selected: Selected) -> float | None:
-    """Return the fraction with text of the kept images that the filter looked at; None if it looked at none."""
-    text = have_text(job.pool, job.filter, selected.selection.uids)
-    known = text[~np.isnan(text)]
-    return float(known.mean()) if len(known) else None
 
 
 def _is_empty(folder: Path) -> bool:

@@ -31,7 +31,7 @@ from benchmark.results.protocol import (
 )
 from benchmark.results.result import Result
 from benchmark.results.trackers import RunFacts
-from benchmark.run.config import CONF, filter_family, filter_settings, recorded, resolved, size_name
+from benchmark.run.config import CONF, filter_family, filter_settings, recorded, resolved
 from benchmark.run.job import Job
 from benchmark.run.select import Selected, subset_path
 from downstream.metrics.metric import library
@@ -66,7 +66,7 @@ def make_run_id(job: Job, captions: str | None) -> str:
     names = [cfg.pool.name, job.choices["filter"]]
     if job.choices["selector"] != "best":
         names.append(job.choices["selector"])
-    return f"{'-'.join(names)}-{size_name(cfg)}-seed{cfg.seed}-{portable_hash(identity)}"
+    return f"{'-'.join(names)}-{size_text(cfg.size.samples)}-seed{cfg.seed}-{portable_hash(identity)}"
 
 
 def evaluation_identity(cfg: DictConfig) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def run_facts(job: Job, run_id: str, samples: int, protocol: Protocol | None = N
         filter_family=filter_family(job.cfg),
         selector_name=job.choices["selector"],
         pool_name=str(job.cfg.pool.name),
-        size_name=size_name(job.cfg),
+        size_name=size_text(job.cfg.size.samples),
         k=job.k or samples,
         seed=job.seed,
         config=recorded(job.cfg),
@@ -176,9 +176,8 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
     subset, rescore = subset_path(job), bool(job.cfg.rescore)
     since = "scored again" if rescore else "whose code or weights have changed since"
     captions = None
-    if (
-        job.captions
-    ):  # the hash is of the selected pairs' captions, so that the selection must be in the cache
+    # The hash is of the selected pairs' captions, so that the selection must be in the cache.
+    if job.captions:
         files = [subset] if subset.is_file() else sorted(subset.parent.glob(f"{subset.stem}-epoch*.npy"))
         if not files or not all(intact(file) for file in files):
             return None

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -86,11 +86,12 @@ class MappedCorpus:
         They are copied to a file when they are first read: if the features do not fit into memory, reading rows of
         many files in the order of the uids would read nearly all of them again for every few thousand rows.
         """
-        shape = (len(self.uids), self._widths.get(name, 0))
-        return LazyArray(self.scratch / f"{name}.npy", shape, np.float16, partial(self._gather, name))
 
-    def _gather(self, name: str, array: npt.NDArray[np.float16]) -> None:
-        put_in_order(self._positions_and_rows(name), array, self.scratch)
+        def gather(array: npt.NDArray[np.float16]) -> None:
+            put_in_order(self._positions_and_rows(name), array, self.scratch)
+
+        shape = (len(self.uids), self._widths.get(name, 0))
+        return LazyArray(self.scratch / f"{name}.npy", shape, np.float16, gather)
 
     def _positions_and_rows(
         self, name: str

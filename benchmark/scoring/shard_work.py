@@ -1,10 +1,11 @@
-"""What workers do with one shard: extract features, or score and write the part."""
+"""What workers do with one shard: extract features, of several filters in one walk, or score and write the part."""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,14 @@ from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import SCORING, read_part_info, write_part
-from benchmark.scoring.shard_reader import ShardReader, shards_without_features
+from benchmark.scoring.shard_reader import ShardReader, check_columns, shards_without_features
 from benchmark.scoring.survivors import Survivors, take_among
 from filters.base import Filter, Reader, Scores
 from filters.embeddings.pool_embeddings import Targeted
 
+log = logging.getLogger(__name__)
 # Random numbers for 10,000 pairs take .01 s, cosines of embeddings .05; a worker process takes 1.5 s to start.
 LIGHT_SHARDS = 256
 
@@ -150,3 +153,42 @@ def run_on_shards(title: str, work: ScoreShard | ExtractShard, engine: Engine) -
         for samples in engine.run(work, shards):
             done += samples
             advance(1, f"{done / (time.monotonic() - started):,.0f} pairs/s")
+
+
+def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> None:
+    """Extract what several filters lack, if more than one of them needs features of images; else nothing.
+
+    Each image is then read and decoded once for all features that read batches of the same size. The models of all
+    these filters are in memory together.
+
+    Raises:
+        UserError: if a filter needs what the pool does not have, or reads what the pool hides.
+    """
+    not_scored = {leaf.key(): leaf for scorer in scorers for leaf in _not_scored(pool, scorer)}
+    shards = {}
+    for key, leaf in not_scored.items():  # all shards for a fit, else those without scores
+        parts = score_paths(pool, leaf).items()
+        needed = [shard for shard, path in parts if leaf.corpus_dependent or not intact(path)]
+        shards[key] = shards_without_features(pool, leaf, needed)
+    readers = {key: leaf for key, leaf in not_scored.items() if shards[key] and _of_images(leaf)}
+    if len(readers) > 1 and len(set().union(*map(_of_images, readers.values()))) > 1:
+        wanted: dict[Shard, list[Filter]] = defaultdict(list)
+        for key, leaf in readers.items():
+            for shard in shards[key]:
+                wanted[shard].append(leaf)
+        names = ", ".join(leaf.display_name for leaf in readers.values())
+        log.info("extract: images are read once for %s, on %d shards", names, len(wanted))
+        run_on_shards("extract", ExtractShard(pool, wanted), engine)
+
+
+def _not_scored(pool: Pool, scorer: Filter) -> list[Filter]:
+    """Return the filters of a composite that have features, or the filter itself; none if all scores are there."""
+    check_columns(pool, scorer)
+    if all(intact(path) for path in score_paths(pool, scorer).values()):
+        return []
+    return [leaf for leaf in scorer.leaves() if leaf.features]
+
+
+def _of_images(leaf: Filter) -> set[str]:
+    """Return the keys of the features under `leaf` that read images."""
+    return {key for key, of in leaf.all_features().items() if "image" in of.needs}

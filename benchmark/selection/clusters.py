@@ -21,7 +21,7 @@ from benchmark.scoring.score_parts import add_filters, total_cost
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import Block, ScoreSource, ScoreTable
 from benchmark.selection.selection import Selection, Selector, check_scored
-from filters.base import Filter, Scores
+from filters.base import Filter
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -133,7 +133,11 @@ class ClusterSelector(Selector):
         drawn: list[list[UidArray]] = [[] for _ in counts]
         lowest = []
         for number, (uids, scores) in enumerate(members.clusters()):
-            epochs = self._choose(uids, scores, counts[:, number], seed, number)
+            if self.order == "score":
+                epochs = [highest(scores, uids, int(count), seed) for count in counts[:, number]]
+            else:
+                deck = Deck(len(uids), np.random.default_rng([seed, number]))
+                epochs = [deck.draw(int(count)) for count in counts[:, number]]
             for of_epoch, rows in zip(drawn, epochs, strict=True):
                 of_epoch.append(uids[rows])
             different = scores[np.unique(np.concatenate(epochs))]
@@ -146,15 +150,6 @@ class ClusterSelector(Selector):
             threshold,
             sum(count for score, count in lowest if score == threshold),
         )
-
-    def _choose(
-        self, uids: UidArray, scores: Scores, counts: Integers, seed: int, number: int
-    ) -> list[Integers]:
-        """Return the rows of one cluster, whose number is given, that each epoch gets."""
-        if self.order == "score":
-            return [highest(scores, uids, int(count), seed) for count in counts]
-        deck = Deck(len(uids), np.random.default_rng([seed, number]))
-        return [deck.draw(int(count)) for count in counts]
 
 
 def quotas(weights: Floats, sizes: Integers, k: int) -> Floats:

@@ -65,8 +65,6 @@ class Selection:
     @cached_property
     def uids(self) -> UidArray:
         """The uids of all epochs, sorted, each once."""
-        if len(self.epochs) == 1:
-            return self.epochs[0]
         return unite_uids(self.epochs)
 
     @property

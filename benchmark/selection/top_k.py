@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from benchmark.core.ranks import ScoreCounts, Threshold
+from benchmark.core.ranks import ScoreCounts
 from benchmark.core.ties import HighestHashes
-from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
+from benchmark.core.uids import UID_DTYPE, sort_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_table import ScoreTable
@@ -31,20 +31,13 @@ def select_top_k(table: ScoreTable, k: int, seed: int) -> Selection:
     counts = ScoreCounts(table.source.scores, table.source.dtype)
     drops = check_scored(table.drops, len(table), counts.scored, k)
     threshold = counts.kth_highest(k)
-    uids = _uids_from(table, threshold, k, seed)
     tied_kept = k - threshold.above
-    return Selection((uids,), threshold.score, counts.scored, threshold.tied, tied_kept, drops, table.cost)
-
-
-def _uids_from(table: ScoreTable, threshold: Threshold, k: int, seed: int) -> UidArray:
-    """Return the k uids with a score above the threshold, or tied with it and put first by the seed; sorted."""
-    uids = np.empty(k, UID_DTYPE)
-    tied = HighestHashes(k - threshold.above, seed)
-    start = 0
+    uids, tied, start = np.empty(k, UID_DTYPE), HighestHashes(tied_kept, seed), 0
     for some, scores in table.source.blocks(lambda scores: scores >= threshold.score):
         above = some[np.flatnonzero(scores > threshold.score)]
         uids[start : start + len(above)] = above
         start += len(above)
         tied.add(some[scores == threshold.score])
     uids[start:] = tied.uids()
-    return uids[sort_uids(uids)]
+    uids = uids[sort_uids(uids)]
+    return Selection((uids,), threshold.score, counts.scored, threshold.tied, tied_kept, drops, table.cost)

@@ -17,7 +17,7 @@ from downstream.evaluation.image_scores import ImageScores
 from downstream.evaluation.protocols import Captions, Evaluated, Sets
 from downstream.metrics.base import CaptionMetric
 from downstream.metrics.intervals import with_intervals
-from downstream.metrics.metric import ImageId, Metric, ScoresOfImages
+from downstream.metrics.metric import ImageId, ScoresOfImages
 from downstream.metrics.suite import score_domains
 
 if TYPE_CHECKING:
@@ -81,20 +81,16 @@ def score_captions_of_sets(
             ]
             kept.add(evaluation_set.name, metric, ids, [values[evaluation_set.name, image] for image in ids])
     kept.write(folder)
-    return {
-        domain: _with_intervals(found, of_images, domains.get(domain, [])) for domain, found in scored.items()
-    }
-
-
-def _with_intervals(
-    metrics: Sequence[Metric], of_images: ScoresOfImages, ids: Sequence[ImageId]
-) -> list[Metric]:
-    columns = {
-        name: np.array([values[image] for image in ids], float)
-        for name, values in of_images.items()
-        if all(image in values for image in ids)
-    }
-    return with_intervals(metrics, columns, np.ones(len(ids)))
+    evaluated = {}
+    for domain, found in scored.items():
+        of_domain = domains.get(domain, [])
+        columns = {
+            name: np.array([values[image] for image in of_domain], float)
+            for name, values in of_images.items()
+            if all(image in values for image in of_domain)
+        }
+        evaluated[domain] = with_intervals(found, columns, np.ones(len(of_domain)))
+    return evaluated
 
 
 def read_coco_results(path: Path) -> dict[ImageId, str]:

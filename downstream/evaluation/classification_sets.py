@@ -17,7 +17,7 @@ from benchmark.core.ranges import Name, PositiveInt, checked
 from benchmark.core.requirements import provide
 from downstream.evaluation.image_files import HOW, ImageFile, digest_images, require_images
 from downstream.evaluation.tars import MAX_TEXT_BYTES, local_file, tar_samples, tar_shards
-from downstream.metrics.ranks import Ties
+from downstream.metrics.rank_metrics import Ties
 
 LABEL = "{label}"
 OWN = "own"

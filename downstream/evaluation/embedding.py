@@ -20,6 +20,8 @@ from downstream.metrics.metric import Metric, failure, library
 from downstream.metrics.rank_metrics import (
     CUTOFFS,
     TOP_CLASSES,
+    Indices,
+    Ranks,
     accuracy_at,
     class_ranks,
     classification_metrics,
@@ -28,7 +30,6 @@ from downstream.metrics.rank_metrics import (
     retrieval_metrics,
     retrieval_ranks,
 )
-from downstream.metrics.ranks import Indices, Ranks
 
 MAX_REFERENCES = 5  # some COCO images have six or seven captions; Karpathy's protocol takes five
 
@@ -108,7 +109,14 @@ def classify(
         kept: gets the class of each image, and the rank of its class.
     """
     labels = np.array([item.label for item in evaluation_set.test])
-    ranks = _zero_shot_ranks(model, evaluation_set, labels)
+    embeddings = class_embeddings(model, evaluation_set)
+    images = model.embed_images(StoredImages(evaluation_set.test))
+    ranks = class_ranks(
+        lambda part: images[part].astype(np.float64) @ embeddings.T,
+        labels,
+        len(embeddings),
+        evaluation_set.ties,
+    )
     ids = [item.image_id for item in evaluation_set.test]
     kept.add(evaluation_set.name, LABEL, ids, labels.tolist())
     of_image = {f"zero_shot_acc@{k}": (ranks.within(k), np.ones(len(labels))) for k in (1, TOP_CLASSES)}
@@ -129,14 +137,6 @@ def class_embeddings(model: Embeds, evaluation_set: ClassificationSet) -> npt.ND
     means = np.stack([model.embed_texts(of_class).mean(axis=0, dtype=np.float64) for of_class in prompts])
     embeddings: npt.NDArray[np.float64] = means / np.linalg.norm(means, axis=1, keepdims=True)
     return embeddings
-
-
-def _zero_shot_ranks(model: Embeds, evaluation_set: ClassificationSet, labels: Indices) -> Ranks:
-    classes = class_embeddings(model, evaluation_set)
-    images = model.embed_images(StoredImages(evaluation_set.test))
-    return class_ranks(
-        lambda part: images[part].astype(np.float64) @ classes.T, labels, len(classes), evaluation_set.ties
-    )
 
 
 def _score(name: str, evaluation_set: ClassificationSet, ranks: Ranks, labels: Indices) -> Metric:

@@ -20,7 +20,7 @@ from benchmark.core.requirements import NotFetchedError, OnFirstUseError
 from downstream.evaluation.image_files import HOW, AbsentError, digest_images, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
-from downstream.metrics.ranks import Ties
+from downstream.metrics.rank_metrics import Ties
 
 KARPATHY, COCO = "a Karpathy split file", "a COCO captions file"
 

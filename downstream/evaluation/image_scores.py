@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from benchmark.core.paths import atomic_write
 from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.intervals import IMAGE_SCORES
-from downstream.metrics.ranks import Bools, Ranks
+from downstream.metrics.rank_metrics import Bools, Ranks
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from benchmark.core.progress import progress
 from downstream.batching import StoredImages, pixel_batches, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.protocols import FrozenTower
-from downstream.metrics.rank_metrics import class_ranks
-from downstream.metrics.ranks import Ranks
+from downstream.metrics.rank_metrics import Ranks, class_ranks
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import SampleOrder
 

@@ -76,11 +76,6 @@ class Request:
     def _tokens(self) -> Corpus:
         return tokenize_corpus(self.corpus, self.java)
 
-    def set_of(self, domain: str) -> str:
-        """Return the evaluation set that `domain` is a part of; the domain itself if it is not a part."""
-        whole = domain.partition("/")[0]
-        return whole if whole in self.domains else domain
-
     def means(self, name: str, scores: Mapping[ImageId, float]) -> Table:
         """Return the metric `name` as the mean of per-image `scores` over each domain; leave these in `of_images`."""
         self.of_images[name] = dict(scores)

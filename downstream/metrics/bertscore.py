@@ -13,7 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.bert_match import bert_requirement, load_bert_matcher
 from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
-from downstream.metrics.base import CaptionMetric, Outcome, Request, Table, revision_or_none, without_unless
+from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none, without_unless
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class BertScore(CaptionMetric):
         means = request.means("BERTScore", self.scores(request.corpus, request.device))
         # bert-score batches in the order of a set, which differs between processes, and so do the last bits.
         return {
-            domain: {name: _rounded(value) for name, value in row.items()} for domain, row in means.items()
+            domain: {name: round(mean, 6) if isinstance(mean, float) else mean for name, mean in row.items()}
+            for domain, row in means.items()
         }
 
     def version(self) -> str:
@@ -104,7 +105,3 @@ class BertScore(CaptionMetric):
                 f"metrics.bertscore.baseline_path={self.baseline_path} must be a baseline file of bert-score with a"
                 f" row for layer {self.num_layers} ({type(error).__name__}: {error})"
             ) from None
-
-
-def _rounded(outcome: Outcome) -> Outcome:
-    return round(outcome, 6) if isinstance(outcome, float) else outcome

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,8 @@ from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
 if TYPE_CHECKING:
     import torch
+
+    from benchmark.models.clip_models import ClipModel
 
 CLIPSCORE_WEIGHT = 2.5
 IMAGES_AT_ONCE = 32
@@ -65,18 +67,11 @@ def _clipped_cosine(left: Features, right: Features) -> Scores:
     return cosine
 
 
-class Embedder(Protocol):
-    """A CLIP, which embeds captions into features (n, d), as it does images."""
-
-    def embed_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the features of captions."""
-
-
 @dataclass(frozen=True)
 class ClipScorer:
     """CLIPScore with any CLIP; PAC-S with its own CLIP and ``weight=PACSCORE_WEIGHT``."""
 
-    clip: Embedder
+    clip: ClipModel
     weight: float = CLIPSCORE_WEIGHT
 
     def score(
@@ -154,9 +149,7 @@ class PacScore(CaptionMetric):
         referenced: dict[ImageId, float] = {}
         for pixels, part in corpus_batches(corpus, images, clip.preprocess, IMAGES_AT_ONCE, device):
             scores = scorer.score(
-                clip.embed_pixels(pixels),
-                list(part.candidates.values()),
-                list(part.references.values()),
+                clip.embed_pixels(pixels), list(part.candidates.values()), list(part.references.values())
             )
             for table, values in zip((plain, referenced), scores, strict=True):
                 table |= zip(part.candidates, values.tolist(), strict=True)

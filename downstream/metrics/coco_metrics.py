@@ -59,7 +59,8 @@ class Cider(CaptionMetric):
 
     def compute(self, request: Request) -> Table:
         """Return the score of each domain; a set of one image has a reason instead, while others have values."""
-        sets = {domain: request.set_of(domain) for domain in request.domains}
+        wholes = {domain: domain.partition("/")[0] for domain in request.domains}
+        sets = {domain: whole if whole in request.domains else domain for domain, whole in wholes.items()}
         of_set = {name: _scores_or_reason(request, name) for name in dict.fromkeys(sets.values())}
         for scores in of_set.values():
             if not isinstance(scores, str):

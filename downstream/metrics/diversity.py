@@ -101,11 +101,9 @@ def unique_ngrams(captions: Sequence[str]) -> dict[int, list[int]]:
     """
     texts = [caption.split() for caption in captions]
     return {
-        length: [len(_ngrams_at(texts, position, length)) for position in range(POSITIONS)]
+        length: [
+            len({tuple(words[end - length : end]) for words in texts if len(words) >= end})
+            for end in range(length, length + POSITIONS)
+        ]
         for length in GRAM_LENGTHS
     }
-
-
-def _ngrams_at(texts: Sequence[Sequence[str]], position: int, length: int) -> set[tuple[str, ...]]:
-    end = position + length
-    return {tuple(words[position:end]) for words in texts if len(words) >= end}

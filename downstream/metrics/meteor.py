@@ -123,17 +123,14 @@ class MeteorProcess:
         """Yield `METEOR_COUNTS` of each request."""
         for start in range(0, len(requests), IN_FLIGHT):
             part = requests[start : start + IN_FLIGHT]
-            self._send(part)
+            stream = _open(self._process.stdin)
+            try:
+                stream.write("".join(f"{line}\n" for line in part).encode())
+                stream.flush()
+            except BrokenPipeError:
+                raise self._failure() from None
             for _ in part:
                 yield self._counts()
-
-    def _send(self, lines: Sequence[str]) -> None:
-        stream: IO[bytes] = _open(self._process.stdin)
-        try:
-            stream.write("".join(f"{line}\n" for line in lines).encode())
-            stream.flush()
-        except BrokenPipeError:
-            raise self._failure() from None
 
     def _counts(self) -> list[float]:
         line = _open(self._process.stdout).readline().decode("utf-8", "replace").strip()

@@ -52,13 +52,9 @@ def clean_corpus(corpus: Corpus) -> Corpus:
     It holds the references of its images only.
     """
     return Corpus(
-        {image: _read(caption) for image, caption in corpus.candidates.items()},
-        {image: [_read(text) for text in corpus.references[image]] for image in corpus.candidates},
+        {image: one_line(model_text(caption)) for image, caption in corpus.candidates.items()},
+        {image: [one_line(model_text(t)) for t in corpus.references[image]] for image in corpus.candidates},
     )
-
-
-def _read(caption: str) -> str:
-    return one_line(model_text(caption))
 
 
 def _run_jar(lines: Sequence[str], java: Java) -> list[str]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import inspect
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from PIL import Image
 
 from benchmark.core.batch import Sample
 from benchmark.core.devices import autocast
@@ -25,6 +28,8 @@ from benchmark.models.checkpoints import (
     quiet_transformers,
     revision,
 )
+from downstream.batching import pixel_batches, to_pixels
+from downstream.evaluation.captioning import evaluate_captions
 from downstream.evaluation.protocols import Evaluated, Sets, Validate
 from downstream.metrics.base import CaptionMetric
 from downstream.training.train_report import TrainReport, finished, mark_finished
@@ -144,6 +149,38 @@ class Downstream(Trainable):
 
         `metrics` are of captions, for a model that writes captions; their models run on `device`.
         """
+
+
+class CaptioningModel(Downstream):
+    """A model whose captions are evaluated; `build` and `load` set its network, image processor and tokenizer."""
+
+    model: Any
+    processor: Any
+    tokenizer: Any
+    eval_batch_size: int
+
+    @abstractmethod
+    def generate(self, pixels: torch.Tensor) -> Any:
+        """Return the token ids of a caption per image, (n, t), by beam search, from pixels (n, 3, h, w)."""
+
+    def caption(self, images: Iterable[Image.Image]) -> list[str]:
+        """Return one caption per RGB image, a single line; independent of the batch size."""
+        self.model.eval()
+        captions: list[str] = []
+        preprocess = partial(to_pixels, self.processor)
+        for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
+            with self.inference():
+                ids = self.generate(pixels)
+            # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
+            texts = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
+            captions += [" ".join(text.split()) for text in texts]
+        return captions
+
+    def evaluate(
+        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
+    ) -> Evaluated:
+        """Caption the images of every set for captioning, and score the captions."""
+        return evaluate_captions(self, sets, metrics, folder, device)
 
 
 def model_folder(path: Path) -> Path:

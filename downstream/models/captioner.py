@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from PIL import Image
 
 from benchmark.core.batch import Sample
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt, checked
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
-from downstream.batching import pixel_batches, to_pixels
-from downstream.evaluation.captioning import evaluate_captions
-from downstream.evaluation.protocols import Evaluated, Sets
-from downstream.metrics.base import CaptionMetric
-from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, start_and_end
+from downstream.models.base import CaptioningModel, Checkpoint, model_folder, seeded, start_and_end
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -30,7 +22,7 @@ CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # new weights, which no l
 
 
 @checked
-class Captioner(Downstream):
+class Captioner(CaptioningModel):
     """Swin + GPT-2 as one `VisionEncoderDecoderModel`.
 
     Args:
@@ -41,7 +33,6 @@ class Captioner(Downstream):
     """
 
     name = "captioner"
-    model: Any
 
     def __init__(
         self,
@@ -112,26 +103,10 @@ class Captioner(Downstream):
         trainer = Trainer(self.name, self.training, self.device, tracker, ratios, self.validate)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)
 
-    def caption(self, images: Iterable[Image.Image]) -> list[str]:
-        """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
-        self.model.eval()
-        captions: list[str] = []
-        preprocess = partial(to_pixels, self.processor)
-        for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
-            # Quiet: generate asks for an attention mask, but every prompt is just the start token.
-            with self.inference(), quiet_transformers():
-                ids = self.model.generate(pixel_values=pixels)
-            # Metrics tools count lines, some of them by Unicode's rules: a caption must be one line.
-            captions += [
-                " ".join(text.split()) for text in self.tokenizer.batch_decode(ids, skip_special_tokens=True)
-            ]
-        return captions
-
-    def evaluate(
-        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
-    ) -> Evaluated:
-        """Caption the images of every set for captioning, and score the captions."""
-        return evaluate_captions(self, sets, metrics, folder, device)
+    def generate(self, pixels: torch.Tensor) -> Any:
+        """Return the token ids of a caption per image, (n, t), by beam search."""
+        with quiet_transformers():  # it asks for an attention mask, but every prompt is just the start token
+            return self.model.generate(pixel_values=pixels)
 
     def save(self, path: Path) -> None:
         """Write model, image processor and tokenizer to `path`, as transformers loads and runs them.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image
 
 from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
@@ -16,11 +15,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import FractionBelowOne, PositiveInt, checked
 from benchmark.models.checkpoints import load_pretrained
-from downstream.batching import pixel_batches, to_pixels
-from downstream.evaluation.captioning import evaluate_captions
-from downstream.evaluation.protocols import Evaluated, Sets
-from downstream.metrics.base import CaptionMetric
-from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, start_and_end
+from downstream.batching import to_pixels
+from downstream.models.base import CaptioningModel, Checkpoint, model_folder, seeded, start_and_end
 from downstream.models.timm_encoder import load_encoder
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -34,7 +30,7 @@ WEIGHTS = "lstm.safetensors"
 
 
 @checked
-class LstmCaptioner(Downstream):
+class LstmCaptioner(CaptioningModel):
     """A frozen CNN, and an LSTM that is trained on its features with a vocabulary of whole words.
 
     Args:
@@ -47,7 +43,6 @@ class LstmCaptioner(Downstream):
     """
 
     name = "lstm_captioner"
-    model: Any
 
     def __init__(
         self,
@@ -124,24 +119,11 @@ class LstmCaptioner(Downstream):
             states: torch.Tensor = self.cnn(pixel_values=pixels.to(self.device)).last_hidden_state
         return states.mean(1)
 
-    def caption(self, images: Iterable[Image.Image]) -> list[str]:
-        """Return one caption per RGB image, a single line, by beam search; independent of the batch size."""
-        self.model.eval()
+    def generate(self, pixels: torch.Tensor) -> Any:
+        """Return the token ids of a caption per image, (n, t), by beam search."""
         start, end = start_and_end(self.tokenizer)
-        never, captions = [start, self.tokenizer.unk_token_id], list[str]()
-        preprocess = partial(to_pixels, self.processor)
-        for pixels in pixel_batches(images, preprocess, self.eval_batch_size, self.device):
-            with self.inference():
-                ids = self.model.search(self.features(pixels), self.beams, self.max_words, start, end, never)
-            texts = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
-            captions += [" ".join(text.split()) for text in texts]
-        return captions
-
-    def evaluate(
-        self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
-    ) -> Evaluated:
-        """Caption the images of every set for captioning, and score the captions."""
-        return evaluate_captions(self, sets, metrics, folder, device)
+        never = [start, self.tokenizer.unk_token_id]
+        return self.model.search(self.features(pixels), self.beams, self.max_words, start, end, never)
 
     def save(self, path: Path) -> None:
         """Write ``encoder/`` in the hub's format, the vocabulary as ``tokenizer.json``, and the LSTM's weights."""

@@ -64,9 +64,8 @@ def read_target(path: str) -> npt.NDArray[np.float32]:
         if not intact(unit):
             embeddings = _map_target(path)
             write_array(unit, embeddings.shape, np.float32, partial(_put_unit_vectors, path, embeddings))
-    return np.asarray(
-        np.load(unit, mmap_mode="c")
-    )  # writable, as torch wants it; changes stay in this process
+    # Writable, as torch wants it; changes stay in this process.
+    return np.asarray(np.load(unit, mmap_mode="c"))
 
 
 def _map_target(path: str) -> npt.NDArray[Any]:

@@ -70,9 +70,8 @@ class _Similarities:
         self._taken = 0.0  # Frobenius norms of all that was taken from S
         # Infinity in both once a row is removed.
         self._upper = np.lib.format.open_memmap(scratch / "upper.npy", "w+", np.float32, shape)
-        self._lower = np.lib.format.open_memmap(
-            scratch / "lower.npy", "w+", np.float64, shape
-        )  # plus `_taken`
+        # Plus `_taken`.
+        self._lower = np.lib.format.open_memmap(scratch / "lower.npy", "w+", np.float64, shape)
         for part in chunks(embeddings):
             self._upper[part] = self._lower[part] = _quadratic(embeddings[part], self._total)
 

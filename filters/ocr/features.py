@@ -28,9 +28,8 @@ class TextSpotter(Identified, ABC):
     The identity must include the revision of the model files, which the cache key depends on.
     """
 
-    legible: (
-        float  # lowest confidence of a line that counts as text: engines see text in petals and wheels too
-    )
+    # Lowest confidence of a line that counts as text: engines see text in petals and wheels too.
+    legible: float
 
     @abstractmethod
     def setup(self, device: Device) -> None:

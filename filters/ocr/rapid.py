@@ -29,9 +29,8 @@ LINE_HEIGHT = 48  # pixels, the recognition model's input height
 WIDTH_STEP = 16  # pixels; two columns of the recognition model's output
 LINE_WIDTHS = (32, 1536)  # minimum and maximum in pixels; longer lines are squeezed more
 SQUEEZE = 0.75  # factor of a line's width: cost falls in proportion, errors on rendered text do not rise
-READ_SIDE = (
-    4096  # larger images are shrunk to this longer side before lines are cut: OpenCV warps up to 32,767
-)
+# Larger images are shrunk to this longer side before lines are cut: OpenCV warps up to 32,767.
+READ_SIDE = 4096
 BATCH_PIXELS = 4 * 128 * 128  # per forward pass of either model; twice as many exceed the processor's caches
 
 

@@ -18,9 +18,8 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from filters.ocr.features import TextSpotter
 from filters.ocr.rapid import RapidSpotter
-from filters.ocr.words import split_line, splits_lines
 from filters.text_removal import TextRemovedClip, remove_areas
-from filters.word_removal import CoEmbeddedAreas, rsc
+from filters.word_removal import CoEmbeddedAreas, rsc, split_line, splits_lines
 from tests.extras import needs_extra
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmark.results.page.estimates import LEGEND, chart_measures, ranked
 from benchmark.results.page.galleries import (
     CaptionedSet,
     FilterPanel,
@@ -13,7 +12,14 @@ from benchmark.results.page.galleries import (
     thumbnails,
 )
 from benchmark.results.page.html_page import render
-from benchmark.results.page.page_tables import PageTable, page_tables, seconds_text
+from benchmark.results.page.page_tables import (
+    LEGEND,
+    PageTable,
+    chart_measures,
+    page_tables,
+    ranked,
+    seconds_text,
+)
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart
@@ -87,7 +93,10 @@ def leaderboard_views(
     """Return the leaderboards, one per protocol; `shipped` are ids of runs that only serve to compare."""
     boards = leaderboards(results)
     settings = list(dict.fromkeys(board.protocol.setting for board in boards))
-    own = {board.title: _own(board.entries, shipped) for board in boards}
+    own = {
+        board.title: [e.label for e in board.entries if any(run.run_id not in shipped for run in e.all_runs)]
+        for board in boards
+    }
     shown = {board.title: _shown(board.entries, own[board.title]) for board in boards}
     largest_first = sorted(boards, key=lambda board: -len(board.entries))
     at_first = list(dict.fromkeys(label for board in largest_first for label in shown[board.title]))
@@ -114,10 +123,6 @@ def _compared(
     return {
         name: [compare_entries(m, of_size, folders) for of_size in by_size] for name, m in measures.items()
     }
-
-
-def _own(entries: Sequence[Entry], shipped: Collection[str]) -> list[str]:
-    return [entry.label for entry in entries if any(run.run_id not in shipped for run in entry.all_runs)]
 
 
 def _shown(entries: Sequence[Entry], own: Sequence[str]) -> list[str]:

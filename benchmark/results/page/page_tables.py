@@ -1,15 +1,80 @@
-"""The leaderboard's tables on the page: one per set of metrics, each cell with the value that it is sorted by."""
+"""The leaderboard's values on the page, with their intervals, and its tables, whose cells are sorted by them."""
 
-from collections.abc import Container, Sequence
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from benchmark.results.page.estimates import Value, all_measures, value_of
 from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
-from benchmark.results.report.columns import table_columns
+from benchmark.results.report.columns import SHORT, heading, table_columns
 from benchmark.results.report.entry_facts import cost_notes, description_percentage, row_notes, scoring_costs
-from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations, headlines
+from benchmark.results.report.leaderboard import (
+    REFERENCE,
+    Entry,
+    Measure,
+    evaluations,
+    headlines,
+    metrics_of,
+)
 from benchmark.results.report.table import MISSING
 from benchmark.results.result import Result
+
+LEGEND = (
+    "A cell has the value, its 95% interval on the scale of the column, and the rank.",
+    "Above random: the difference from random selection in the unit of the metric, in brackets unless one of both is"
+    " better. The oracle reads the planted grades: a reference, not an upper bound, in no rank. Scoring is in"
+    " processor seconds, or if no result has them in seconds on the clock, summed over workers.",
+)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value and the ends of its interval, None without one; `text` and `note` are both in words."""
+
+    value: float
+    low: float | None
+    high: float | None
+    text: str
+    note: str
+
+
+def value_of(entry: Entry, *by_size: Compared) -> Value | None:
+    """Return the metric of an entry, which is one of those compared, over its seeds; None if no run has it."""
+    compared = next((of_size for of_size in by_size if entry in of_size.entries), None)
+    if compared is None or (estimate := compared.estimate(entry)) is None:
+        return None
+    text = compared.measure.text(estimate.mean)
+    if estimate.interval is None:
+        return Value(estimate.mean, None, None, text, "")
+    note = " ".join([compared.interval(estimate), estimate.noise]).strip()
+    return Value(estimate.mean, *estimate.interval, text, note)
+
+
+def all_measures(entries: Sequence[Entry]) -> list[Measure]:
+    """Return the headline measures, then every other metric of the tables that some entry has."""
+    first, runs = headlines(entries), [run for entry in entries for run in entry.runs]
+    others = [
+        Measure.of(model, evaluation, m, name.replace("_", " ") if name in SHORT else heading(m))
+        for model, evaluation in evaluations(entries)
+        for columns in table_columns(m for r in runs for m in r.metrics(model, evaluation)).values()
+        for name, m in columns.items()
+    ]
+    return first + [m for m in others if m not in first and any(m.values(entry) for entry in entries)]
+
+
+def chart_measures(entries: Sequence[Entry]) -> dict[str, Measure]:
+    """Return the metrics that charts offer by their names: all of the sets that a headline metric is measured on."""
+    headline = {(m.model, m.evaluation) for m in headlines(entries)}
+    return {
+        f"{m.label}, {m.evaluation} ({m.model.replace('_', ' ')})": m
+        for m in all_measures(entries)
+        if (m.model, m.evaluation) in headline
+    }
+
+
+def ranked(entries: Sequence[Entry], measure: Measure) -> list[Entry]:
+    """Return the entries, best value first, entries without the metric last."""
+    values = {e.label: measure.signed(statistics.fmean(v)) for e in entries if (v := measure.values(e))}
+    return sorted(entries, key=lambda entry: -values.get(entry.label, float("-inf")))
 
 
 @dataclass(frozen=True)
@@ -55,13 +120,17 @@ def page_tables(entries: Sequence[Entry], folders: RunFolders) -> list[PageTable
     measures = all_measures(entries)
     tables = [_headline_table(entries, [compare_entries(m, entries, folders) for m in headlines(entries)])]
     for model, evaluation in evaluations(entries):
-        metrics = [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
+        metrics = metrics_of(entries, model, evaluation)
         for ending, columns in table_columns(metrics).items():
             of_set = [m for m in measures if (m.model, m.evaluation) == (model, evaluation)]
             if chosen := [measure for measure in of_set if measure.metric in columns]:
                 name = f"{model.replace('_', ' ')} on {evaluation}{ending}"
                 compared = [compare_entries(measure, entries, folders) for measure in chosen]
-                notes = [*certainty_notes(compared), *_missing(entries, model, evaluation, columns)]
+                reasons = {m.name: m.reason for m in metrics if m.reason and m.name in columns}
+                notes = certainty_notes(compared)
+                notes += [
+                    f"{name.replace('_', ' ')} is missing: {reason}" for name, reason in reasons.items()
+                ]
                 tables.append(
                     _table(name, [m.label for m in chosen], entries, _columns(entries, compared), notes)
                 )
@@ -76,8 +145,8 @@ def _headline_table(entries: Sequence[Entry], compared: Sequence[Compared]) -> P
     costs, columns = scoring_costs(entries), list[tuple[str, list[PageCell]]]()
     for of_metric, cells in zip(compared, _columns(entries, compared), strict=True):
         name = f"{of_metric.measure.label}, {of_metric.measure.evaluation}"
-        ranked = [_with_rank(cell, entry, of_metric) for entry, cell in zip(entries, cells, strict=True)]
-        columns.append((name, ranked))
+        with_ranks = [_with_rank(cell, entry, of_metric) for entry, cell in zip(entries, cells, strict=True)]
+        columns.append((name, with_ranks))
         if REFERENCE in [entry.label for entry in of_metric.entries] and len(of_metric.entries) > 1:
             columns.append(("above random", [_above_random(entry, of_metric) for entry in entries]))
     described = [description_percentage(entry) for entry in entries]
@@ -121,13 +190,6 @@ def _table(
         for index, entry in enumerate(entries)
     ]
     return PageTable(name, ["filter", *header], rows, notes)
-
-
-def _missing(entries: Sequence[Entry], model: str, evaluation: str, columns: Container[str]) -> list[str]:
-    """Return a line per metric that some run could not compute, with the reason."""
-    metrics = [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
-    reasons = {metric.name: metric.reason for metric in metrics if metric.reason and metric.name in columns}
-    return [f"{name.replace('_', ' ')} is missing: {reason}" for name, reason in reasons.items()]
 
 
 def role(entry: Entry) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from benchmark.results.page.estimates import Value, value_of
+from benchmark.results.page.page_tables import Value, value_of
 from benchmark.results.page.plotly_charts import (
     NEUTRAL,
     Chart,

@@ -9,12 +9,8 @@ from benchmark.core.batch import counts
 from benchmark.results.report.leaderboard import Entry
 from benchmark.results.result import Result
 
-DISTILLED = (
-    "_target_",
-    "mode",
-    "checkpoint",
-    "precision",
-)  # settings of SBA, VBA and ICC that their scorers need
+# Settings of SBA, VBA and ICC that their scorers need.
+DISTILLED = ("_target_", "mode", "checkpoint", "precision")
 
 
 @dataclass(frozen=True)
@@ -37,10 +33,11 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
 
     On a GPU, processor seconds are not the cost of scoring.
     """
-    measured = {
-        entry.label: next((run.scoring.cpu_seconds for run in entry.runs if _counts(run)), None)
-        for entry in entries
-    }
+    measured: dict[str, float | None] = {}
+    for entry in entries:
+        on_cpu = (run for run in entry.runs if all(stage.device == "cpu" for stage in run.stages.values()))
+        known = (run.scoring.cpu_seconds for run in on_cpu if run.scoring.cpu_seconds is not None)
+        measured[entry.label] = next(known, None)
     if all(seconds is None for seconds in measured.values()):
         clock: dict[str, float | None] = {entry.label: entry.runs[0].scoring.seconds for entry in entries}
         return ScoringCosts("worker s", "seconds of scoring, summed over workers", "scoring", clock, [])
@@ -51,10 +48,6 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
     )
     notes = [note] if unknown else []
     return ScoringCosts("processor s", "processor seconds of scoring", "scoring (processor)", measured, notes)
-
-
-def _counts(run: Result) -> bool:
-    return run.scoring.cpu_seconds is not None and all(stage.device == "cpu" for stage in run.stages.values())
 
 
 def settings_of_what_ran(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from benchmark.results.protocol import size_text
 from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.leaderboard import Entry, Measure, by_setting, group, headlines
 from benchmark.results.report.published_figures import ICC, paper_figure
-from benchmark.results.report.significance import MIN_SEEDS, p_text
+from benchmark.results.report.significance import MIN_SEEDS
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 
@@ -106,15 +106,8 @@ def _claim_row(finding: Finding, compared: Compared) -> list[Cell]:
         return []
     comparison = compared.comparison
     agrees = "training noise unknown"
-    if not math.isnan(p := comparison.p_values[better, worse]):
-        found = (
-            "yes"
-            if comparison.better(better, worse)
-            else "no"
-            if comparison.better(worse, better)
-            else "not shown"
-        )
-        agrees = f"{found} ({p_text(p)})"
+    if not math.isnan(comparison.p_values[better, worse]):
+        agrees = comparison.verdict(better, worse).replace("better", "yes").replace("worse", "no")
     named = [name if size == MIDDLE else f"{name} {size_text(size)}" for name, size in finding.sides]
     paper = ", ".join(f"{n} {figure:.1f}" for n, figure in zip(named, finding.paper_figures(), strict=True))
     sides = [(compared.entries[index], comparison.estimates[index].noise) for index in (better, worse)]

@@ -145,7 +145,12 @@ class Measure:
 
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
     """Return a leaderboard per protocol; protocols that differ only in size are neighbours, smallest first."""
-    protocols = [runs for of_setting in by_setting(results) for runs in _by_protocol(of_setting)]
+    protocols: list[list[Result]] = []
+    for of_setting in by_setting(results):
+        by_protocol: dict[str, list[Result]] = defaultdict(list)
+        for result in of_setting:
+            by_protocol[result.protocol.fingerprint].append(result)
+        protocols += sorted(by_protocol.values(), key=lambda runs: runs[0].k)
     names = Counter(runs[0].protocol.title for runs in protocols)
     boards = []
     for runs in protocols:
@@ -168,19 +173,14 @@ def by_setting(results: Iterable[Result]) -> list[list[Result]]:
     return sorted(settings.values(), key=lambda runs: (-len(runs), runs[0].protocol.name))
 
 
-def _by_protocol(results: Iterable[Result]) -> list[list[Result]]:
-    """Return the results of each protocol, ordered by size."""
-    protocols: dict[str, list[Result]] = defaultdict(list)
-    for result in results:
-        protocols[result.protocol.fingerprint].append(result)
-    return sorted(protocols.values(), key=lambda runs: runs[0].k)
-
-
 def group(results: Sequence[Result]) -> list[Entry]:
     """Gather runs that differ only in the seed; order them by size, then by family, then by label."""
     groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
-        groups[_name(result), json.dumps(_settings(result), sort_keys=True)].append(result)
+        selector, captions = result.selection.selector, bool(_captions(result))
+        parts = [selector] * (selector != "best") + ["other captions"] * captions
+        name = ", ".join([result.filter, *parts])
+        groups[name, json.dumps(_settings(result), sort_keys=True)].append(result)
     variants: dict[str, list[Settings]] = defaultdict(list)
     for name, settings in sorted(groups):
         variants[name].append(json.loads(settings))
@@ -227,14 +227,6 @@ def family_position(family: str) -> int:
     if family in {PLANTED, OLD_PLANTED}:
         return len(FAMILIES)
     return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
-
-
-def _name(result: Result) -> str:
-    """Return the filter's name, and the selector and other captions if a run has them."""
-    selector = result.selection.selector
-    captions = bool(_captions(result))
-    parts = [selector] * (selector != "best") + ["other captions"] * captions
-    return ", ".join([result.filter, *parts])
 
 
 def _captions(result: Result) -> dict[str, Any]:

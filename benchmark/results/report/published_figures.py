@@ -1,10 +1,11 @@
 """The figures of papers' tables, kept in ``published/*.yaml``: as tables, and below runs of their setting."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -90,29 +91,26 @@ class StudyTable:
 
 
 @cache
+def _papers() -> list[dict[str, Any]]:
+    return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))]
+
+
+@cache
 def study_tables() -> tuple[StudyTable, ...]:
     """Return all tables of studies, paper by paper."""
     tables = []
-    for path in sorted(FOLDER.glob("*.yaml")):
-        paper = yaml.safe_load(path.read_text(encoding="utf-8"))
-        for table in paper.get("studies", []):
-            header = table["header"]
-            rows = [
-                line.rsplit(maxsplit=len(header) - 1) for line in filter(None, table["rows"].splitlines())
-            ]
-            tables.append(
-                StudyTable(
-                    paper["paper"], paper["citation"], table["number"], table["about"], header, rows,
-                    table.get("notes", []),
-                )
-            )  # fmt: skip
+    for paper, table in ((of, table) for of in _papers() for table in of.get("studies", [])):
+        header, lines = table["header"], filter(None, table["rows"].splitlines())
+        rows = [line.rsplit(maxsplit=len(header) - 1) for line in lines]
+        about = paper["paper"], paper["citation"], table["number"], table["about"]
+        tables.append(StudyTable(*about, header, rows, table.get("notes", [])))
     return tuple(tables)
 
 
 @cache
 def published_tables() -> tuple[PublishedTable, ...]:
     """Return all tables, paper by paper."""
-    return tuple(table for path in sorted(FOLDER.glob("*.yaml")) for table in _tables(path))
+    return tuple(table for paper in _papers() for table in _tables(paper))
 
 
 def paper_figure(paper: str, number: str, filter_name: str, size: int, measure: Measure) -> float:
@@ -125,8 +123,7 @@ def paper_figure(paper: str, number: str, filter_name: str, size: int, measure: 
     raise LookupError(f"Table {number} of {paper} has no {filter_name} at {size}")
 
 
-def _tables(path: Path) -> Iterator[PublishedTable]:
-    paper = yaml.safe_load(path.read_text(encoding="utf-8"))
+def _tables(paper: Mapping[str, Any]) -> Iterator[PublishedTable]:
     for table in paper.get("tables", []):
         measures = [
             Measure(columns["model"], columns["evaluation"], metric)
@@ -138,10 +135,9 @@ def _tables(path: Path) -> Iterator[PublishedTable]:
             name, size, *figures = line.split()
             samples = int(size[:-1]) * SIZE_UNITS[size[-1]]
             rows.append(PublishedRow(name, samples, dict(zip(measures, figures, strict=True))))
-        yield PublishedTable(
-            paper["paper"], paper["citation"], table["number"], table["about"], table.get("protocol", ""), rows,
-            [*table.get("notes", []), table.get("bold", paper["bold"])],
-        )  # fmt: skip
+        about = paper["paper"], paper["citation"], table["number"], table["about"]
+        notes = [*table.get("notes", []), table.get("bold", paper["bold"])]
+        yield PublishedTable(*about, table.get("protocol", ""), rows, notes)
 
 
 def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:

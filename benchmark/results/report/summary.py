@@ -78,15 +78,12 @@ def size_table(board: Leaderboard, boards: Sequence[Leaderboard], folders: RunFo
         rows.append(plain(label, *texts))
     sizes = [size_text(other.entries[0].size) for other in by_size]
     header = [f"{m.label}, {size}" for m in headlines(board.entries) for size in sizes]
-    seeds = [f"{_seeds(other, labels)} at {size}" for size, other in zip(sizes, by_size, strict=True)]
+    seeds = []
+    for size, other in zip(sizes, by_size, strict=True):
+        numbers = {len(entry.runs) for entry in other.entries if entry.label in labels}
+        seeds.append(f"{' or '.join(map(str, sorted(numbers)))} at {size}")
     notes = [f"Means, without intervals. Seeds: {', '.join(seeds)}."]
     return Table(f"{board.protocol.title}: sizes", ["filter", *header], rows, notes)
-
-
-def _seeds(board: Leaderboard, labels: Sequence[str]) -> str:
-    """Return the numbers of seeds that these filters have."""
-    numbers = {len(entry.runs) for entry in board.entries if entry.label in labels}
-    return " or ".join(map(str, sorted(numbers)))
 
 
 def publish(text: str, tables: Mapping[str, Table], file: str) -> str:

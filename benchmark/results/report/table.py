@@ -49,7 +49,10 @@ def to_markdown(title: str, introduction: str, tables: Iterable[Table]) -> str:
 def table_lines(table: Table) -> list[str]:
     """Return the lines of a Markdown table, without its title and notes."""
     rule = ["---", *["---:"] * (len(table.header) - 1)]
-    rows = [[_markdown(cell) for cell in row] for row in table.rows]
+    rows = [
+        [f"**{_escaped(cell.text)}**" if cell.bold else _escaped(cell.text) for cell in row]
+        for row in table.rows
+    ]
     lines = [[_escaped(name) for name in table.header], rule, *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
 
@@ -57,11 +60,6 @@ def table_lines(table: Table) -> list[str]:
 def _table(table: Table) -> str:
     title, *notes = (visible(text).replace("<", r"\<") for text in (table.title, *table.notes))  # no HTML
     return "\n".join([f"## {title}", "", *table_lines(table), "", *(f"{note}  " for note in notes)]).rstrip()
-
-
-def _markdown(cell: Cell) -> str:
-    text = _escaped(cell.text)
-    return f"**{text}**" if cell.bold else text
 
 
 def _escaped(text: str) -> str:

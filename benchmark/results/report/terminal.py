@@ -9,7 +9,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from benchmark.core.sanitize import redact, visible
-from benchmark.results.report.table import Cell, Table
+from benchmark.results.report.table import Table
 
 FILE_WIDTH = 160  # columns, if the output is not a terminal
 
@@ -41,12 +41,8 @@ def _drawn(table: Table) -> RichTable:
         justify: Literal["left", "right"] = "left" if number == 0 else "right"
         drawn.add_column(shown(name), justify=justify, min_width=max(map(len, unbroken)), overflow="fold")
     for row in table.rows:
-        drawn.add_row(*(_styled(cell) for cell in row))
+        drawn.add_row(*(shown(cell.text, "bold" if cell.bold else "") for cell in row))
     return drawn
-
-
-def _styled(cell: Cell) -> Text:
-    return shown(cell.text, "bold" if cell.bold else "")
 
 
 def shown(text: str, style: str = "") -> Text:

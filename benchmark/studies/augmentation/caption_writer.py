@@ -1,9 +1,11 @@
-"""Writes the captions of a subset to parquet files of 1,000 samples each; an interrupted run resumes."""
+"""Augmenters, and their captions of a subset in parquet files of 1,000 samples each; an interrupted run resumes."""
 
 import json
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,36 @@ import torch
 from benchmark.core.batch import CAPTION_EMPTY, Sample
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
+from benchmark.core.identity import Identified
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_write, write_text
 from benchmark.core.progress import progress
 from benchmark.engine.base import Engine
 from benchmark.pool.other_captions import CAPTION, UID
-from benchmark.studies.augmentation.base import Augmenter
 from downstream.training.training_data import Samples, read_samples
 
+MAX_WORDS = 77  # per caption: "no more than 77 words" (DS-CLIP, appendix A)
 PART_SIZE = 1000  # samples per parquet file
 _MANIFEST = "augmentation.json"
 _DROPS = b"drops"
 log = logging.getLogger(__name__)
+
+
+class Augmenter(Identified, ABC):
+    """Generates captions with greedy decoding or beam search; a caption does not depend on the rest of the batch."""
+
+    @abstractmethod
+    def setup(self, device: torch.device) -> None:
+        """Load the model onto `device`, in bf16 on a GPU that computes it."""
+
+    @abstractmethod
+    def captions(self, samples: Sequence[Sample]) -> list[str]:
+        """Return one caption per sample: one line of at most 77 words, empty if the model generated nothing."""
+
+
+def first_words(text: str) -> str:
+    """Return the first 77 words of `text` on one line."""
+    return " ".join(text.split()[:MAX_WORDS])
 
 
 def write_captions(
@@ -53,7 +73,9 @@ def write_captions(
             for written in engine.run(work, missing):
                 done += written
                 advance(written, f"{done / (time.monotonic() - started):.1f}/s")
-    return sum((_drops(work.path(part)) for part in parts), Counter[str]())
+    schemas = (pq.read_schema(work.path(part)) for part in parts)
+    drops = (json.loads((schema.metadata or {}).get(_DROPS, b"{}")) for schema in schemas)
+    return sum(map(Counter, drops), Counter[str]())
 
 
 class WritePart:
@@ -79,8 +101,21 @@ class WritePart:
         path = self.path(part)
         with locked(path):
             if not intact(path):
-                _write_part(path, self.subset, part, self.augmenter)
+                self._write(path, part)
         return len(part)
+
+    def _write(self, path: Path, part: range) -> None:
+        samples, reasons = read_samples(self.subset, part)
+        drops = Counter(reason for reason in reasons if reason is not None)
+        captions = self.augmenter.captions(samples) if samples else []
+        rows = [(sample.uid, text) for sample, text in zip(samples, captions, strict=True) if text]
+        if len(rows) < len(samples):
+            drops[CAPTION_EMPTY] += len(samples) - len(rows)
+        # Later runs read the drop counts of the part in the file's metadata.
+        schema = pa.schema([(UID, pa.string()), (CAPTION, pa.string())], {_DROPS: json.dumps(drops)})
+        columns = [[uid for uid, _ in rows], [text for _, text in rows]]
+        with atomic_write(path) as temporary:
+            pq.write_table(pa.table(columns, schema=schema), temporary)
 
 
 def _check_manifest(folder: Path, content: dict[str, Any]) -> None:
@@ -98,21 +133,3 @@ def _check_manifest(folder: Path, content: dict[str, Any]) -> None:
             raise UserError(
                 f"{folder} holds captions of another selection or augmentation; give task.output=ANOTHER_FOLDER"
             )
-
-
-def _write_part(path: Path, subset: Samples[Sample], part: range, augmenter: Augmenter) -> None:
-    samples, reasons = read_samples(subset, part)
-    drops = Counter(reason for reason in reasons if reason is not None)
-    captions = augmenter.captions(samples) if samples else []
-    rows = [(sample.uid, text) for sample, text in zip(samples, captions, strict=True) if text]
-    if len(rows) < len(samples):
-        drops[CAPTION_EMPTY] += len(samples) - len(rows)
-    schema = pa.schema([(UID, pa.string()), (CAPTION, pa.string())], {_DROPS: json.dumps(drops)})
-    columns = [[uid for uid, _ in rows], [text for _, text in rows]]
-    with atomic_write(path) as temporary:
-        pq.write_table(pa.table(columns, schema=schema), temporary)
-
-
-def _drops(path: Path) -> Counter[str]:
-    """Return the drop counts of a part, which its file keeps in its metadata for later runs."""
-    return Counter(json.loads((pq.read_schema(path).metadata or {}).get(_DROPS, b"{}")))

@@ -10,7 +10,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.devices import default_dtype
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import FromCheckpoint, load_model, load_pretrained, quiet_transformers
-from benchmark.studies.augmentation.base import Augmenter, first_words
+from benchmark.studies.augmentation.caption_writer import Augmenter, first_words
 from filters.icc.vba import ImageCaptioner
 
 

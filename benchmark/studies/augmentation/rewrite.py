@@ -11,14 +11,13 @@ from benchmark.core.devices import default_dtype
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import FromCheckpoint, load_model, load_pretrained, quiet_transformers
-from benchmark.studies.augmentation.base import Augmenter, first_words
+from benchmark.studies.augmentation.caption_writer import Augmenter, first_words
 
 PROMPT = "Rewrite this caption in detail and no more than 77 words."
 SYMBOL = "==>"  # between a caption and its rewrite
 INSTANCES = 5  # examples per prompt
-MAX_CHARACTERS = (
-    1000  # of a caption in the prompt: a single word without spaces could fill the model's context
-)
+# Of a caption in the prompt: a single word without spaces could fill the model's context.
+MAX_CHARACTERS = 1000
 DEFAULT_CONTEXT = 2048  # LLaMA's context in tokens, for models whose config states none
 
 

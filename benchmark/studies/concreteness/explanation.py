@@ -86,14 +86,12 @@ contribution. Hover over a word to see its contribution.</p>"""
 
 def explanations_page(explanations: Sequence[Explanation]) -> str:
     """Return a whole page; captions are escaped."""
-    captions = [_caption(explanation) for explanation in explanations]
+    captions = []
+    for explanation in explanations:
+        words = " ".join(_word(word, explanation.max_contribution) for word in explanation.words)
+        head = f"{visible_html(explanation.filter)}: {explanation.score:.4f}"
+        captions.append(f"<section><h2>{head}</h2><p>{words}</p></section>")
     return plain_page("Explained captions", [_INTRODUCTION, *captions], _STYLE)
-
-
-def _caption(explanation: Explanation) -> str:
-    words = " ".join(_word(word, explanation.max_contribution) for word in explanation.words)
-    head = f"{visible_html(explanation.filter)}: {explanation.score:.4f}"
-    return f"<section><h2>{head}</h2><p>{words}</p></section>"
 
 
 def _word(word: Word, max_contribution: float) -> str:

@@ -87,7 +87,13 @@ def _table(title: str, header: list[str], rows: dict[Any, dict[str, Concreteness
         for names, row in rows.items()
     ]
     header = header + [f"{name} {SYMBOLS[coefficient]}" for name, coefficient in columns]
-    return Table(title, header, body, _reasons(rows.values()))
+    reasons = [
+        f"{e.filter} on {e.benchmark} is missing: {reason}"
+        for row in rows.values()
+        for e in row.values()
+        if (reason := e.correlations[NAMES[0]].reason)
+    ]
+    return Table(title, header, body, reasons)
 
 
 def _absolute(row: dict[str, ConcretenessEvaluation], benchmark: str, coefficient: str) -> float | None:
@@ -96,15 +102,6 @@ def _absolute(row: dict[str, ConcretenessEvaluation], benchmark: str, coefficien
 
 def _cell(value: float | None, best: float | None) -> Cell:
     return Cell(MISSING) if value is None else Cell(f"{value:.3f}", bold=value == best)
-
-
-def _reasons(rows: Iterable[dict[str, ConcretenessEvaluation]]) -> list[str]:
-    evaluations = (e for row in rows for e in row.values())
-    return [
-        f"{e.filter} on {e.benchmark} is missing: {c.reason}"
-        for e in evaluations
-        if (c := e.correlations[NAMES[0]]).reason
-    ]
 
 
 def _by_method(evaluations: Sequence[ConcretenessEvaluation], labels: dict[str, str]) -> Table:

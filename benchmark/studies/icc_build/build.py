@@ -117,7 +117,8 @@ class Build:
         }
 
         def work(folder: Path) -> dict[str, float]:
-            texts = _read_split(captions.folder / "training")
+            files = whole_files(captions.folder / "training" / "metadata", "*.parquet")
+            texts = [text for path in files for text in _read_texts(path)]
             return train_bridge(texts, plan.frozen, plan.bridge, plan.bridge_max_tokens, folder, self.device)
 
         return self.steps.run("sba/bridge", inputs, work, spread=True)
@@ -202,11 +203,6 @@ def score_captions(checkpoint: Path, texts: Sequence[str], device: torch.device)
         for part in (list(texts[start : start + size]) for start in range(0, len(texts), size))
     ]
     return np.concatenate(parts)
-
-
-def _read_split(folder: Path) -> list[str]:
-    """Return the captions that `write_split` wrote to one of its two folders."""
-    return [text for path in whole_files(folder / "metadata", "*.parquet") for text in _read_texts(path)]
 
 
 def _read_texts(path: Path) -> list[str]:

@@ -19,9 +19,8 @@ from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotati
 from benchmark.studies.text_files import COMMAS, TABS, TextFile
 
 FORMATS = {".csv": COMMAS, ".tsv": TABS, ".parquet": None}
-PART_SIZE = (
-    200  # captions per shard: an interrupted reconstruction repeats at most one, minutes of VBA on a GPU
-)
+# Captions per shard: an interrupted reconstruction repeats at most one, minutes of VBA on a GPU.
+PART_SIZE = 200
 SCORING_SHARE = 0.2  # of the captions of one file, if no numbers are given: 118k of 594k in the paper
 
 
@@ -176,14 +175,10 @@ def annotated_captions(path: str, allow_benchmark: bool = False) -> RatedTexts:
         UserError: if the file cannot be read, or holds captions of that benchmark.
     """
     rated = read_annotations(Path(path), setting="icc.annotations.path")
-    known = sum(_hash(text) in BENCHMARK_HASHES for text in rated.texts)
+    known = sum(hash_text(" ".join(text.split()), 8) in BENCHMARK_HASHES for text in rated.texts)
     if known and not allow_benchmark:
         raise UserError(
             f"icc.annotations.path={path} holds captions of the concreteness benchmark (Table 3), on which the scorer"
             " would be tested; annotate other captions, or set +icc.annotations.allow_benchmark=true"
         )
     return rated
-
-
-def _hash(caption: str) -> str:
-    return hash_text(" ".join(caption.split()), 8)

@@ -69,7 +69,10 @@ class Steps:
             _finish(folder, {"step": name, "fingerprint": fingerprint, "inputs": json.loads(text)}, work)
         elif spread:
             work(folder)
-        _free_memory()
+        # Free the models of the step: the next one loads others, and both may not fit on a GPU.
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
         wait_for_all(self.device)
         return FinishedStep(folder, fingerprint, _read(folder)["facts"])
 
@@ -85,13 +88,6 @@ def _finish(folder: Path, manifest: dict[str, Any], work: Work) -> None:
     write_text(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
     described = ", ".join([f"{seconds:.0f} s", *(f"{name} {value}" for name, value in facts.items())])
     log.info("%s: %s", manifest["step"], described)
-
-
-def _free_memory() -> None:
-    """Free the models of a step: the next one loads others, and both may not fit on a GPU."""
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 def _read(folder: Path) -> dict[str, Any]:

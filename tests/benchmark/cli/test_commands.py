@@ -119,7 +119,6 @@ NOT_MEANT = [
 # Refused by Hydra, whose message is replaced.
 NOT_COMPOSED = [
     ("filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
-    ("filter=threshold", "in place of filter=threshold write filter=clip filter.minimum=0.28"),
     (
         "size=abc",
         "size=abc must be a number of pairs, such as 250k, or one of 100k, 10500k, ",

@@ -15,12 +15,12 @@ from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import tar_reader
 from benchmark.pool.pool import Pool
-from benchmark.scoring import shard_reader, shared_extraction
+from benchmark.scoring import shard_reader, shard_work
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_parts import read_part, read_part_info
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import JointPixels
-from benchmark.scoring.shared_extraction import extract_shared
+from benchmark.scoring.shard_work import extract_shared
 from filters.base import Features, Filter, Scores
 from tests.pools import jpeg, numbered_uids, rows, write_pool
 
@@ -169,7 +169,7 @@ def test_only_shards_without_scores_are_read(pool: Pool, decoded: list[int]) -> 
 def test_what_one_filter_lacks_is_left_to_it(
     pool: Pool, decoded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_extraction, "run_on_shards", None)
+    monkeypatch.setattr(shard_work, "run_on_shards", None)
     extract_shared(pool, [Flat(), Flat()], ONE)
     score_pool(pool, Bright(), ONE)
     decoded.clear()

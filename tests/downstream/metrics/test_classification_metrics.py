@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from downstream.metrics.rank_metrics import accuracy_at, class_ranks, classification_metrics, mean_per_class
-from downstream.metrics.ranks import Ranks
+from downstream.metrics.rank_metrics import (
+    Ranks,
+    accuracy_at,
+    class_ranks,
+    classification_metrics,
+    mean_per_class,
+)
 
 
 def found(similarity: np.ndarray, labels: np.ndarray) -> Ranks:

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from downstream.metrics import ranks as module
-from downstream.metrics.rank_metrics import retrieval_metrics, retrieval_ranks
-from downstream.metrics.ranks import ranks, topk_hits
+from downstream.metrics import rank_metrics as module
+from downstream.metrics.rank_metrics import ranks, retrieval_metrics, retrieval_ranks, topk_hits
 
 
 def naive(similarity, owner):

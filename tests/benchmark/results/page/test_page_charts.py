@@ -5,7 +5,7 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from benchmark.results.page.estimates import chart_measures
+from benchmark.results.page.page_tables import chart_measures
 from benchmark.results.page.plotly_charts import Chart, line_styles
 from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart
 from benchmark.results.page.selection_charts import kept_chart, overlap_chart, score_chart

@@ -16,8 +16,7 @@ from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
 from benchmark.run.config import demo_model
 from benchmark.studies.augmentation import caption_writer
-from benchmark.studies.augmentation.base import Augmenter
-from benchmark.studies.augmentation.caption_writer import write_captions
+from benchmark.studies.augmentation.caption_writer import Augmenter, write_captions
 from tests.command_line import Run
 from tests.pools import Row, jpeg, rows, write_pool
 

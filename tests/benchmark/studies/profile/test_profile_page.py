@@ -5,8 +5,7 @@ from benchmark.studies.profile.page import profile_page
 from benchmark.studies.profile.profiling import Cluster, Example, Profile
 from benchmark.studies.profile.statistics import MEANS, RELATIVE, Estimate, Group, Histogram
 from benchmark.studies.profile.tables import SHOWN, profile_tables
-from benchmark.studies.web_likeness.references import LAION
-from benchmark.studies.web_likeness.tables import likeness_table
+from benchmark.studies.web_likeness.tables import LAION, likeness_table
 from tests.benchmark.results.report.made_results import texts
 
 
