@@ -5,19 +5,16 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import torch
-from PIL import Image
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
-from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.progress import progress
 from benchmark.core.storage import local_path
 from benchmark.models.clip_models import load_clip
 from benchmark.run.config import evaluation_nodes, resolved
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from downstream.batching import StoredImages, pixel_batches
+from downstream.batching import StoredImages, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 
@@ -36,7 +33,7 @@ def embed(job: Job) -> None:
     images = target_images(job.evaluation_set(name))
     clip = load_clip(**resolved(job.cfg.models.clip), device=job.device)
     parts = []
-    batches = pixel_batches(StoredImages(images), partial(_stacked, clip.preprocess), BATCH, clip.device)
+    batches = pixel_batches(StoredImages(images), partial(stack_pixels, clip.preprocess), BATCH, clip.device)
     started = time.monotonic()
     with progress("embed", len(images), "images") as advance:
         for pixels in batches:
@@ -48,10 +45,6 @@ def embed(job: Job) -> None:
         np.save(temporary, embeddings)
     print_result(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")
     print_result(str(path))
-
-
-def _stacked(preprocess: Preprocessing, images: Sequence[Image.Image]) -> torch.Tensor:
-    return torch.stack([preprocess(image) for image in images])
 
 
 def target_images(evaluation_set: EvaluationSet | ClassificationSet) -> Sequence[Item | LabelledImage]:

@@ -19,7 +19,6 @@ from markupsafe import Markup
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.extras import require
 from benchmark.core.ranges import PositiveInt, checked
-from benchmark.core.sanitize import visible
 from benchmark.core.uids import UidArray, decode_uids, sort_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.other_captions import CaptionSources
@@ -150,14 +149,11 @@ def images_of_clusters(
     images = thumbnails(pool, np.concatenate(best))
     columns = [[image_cell(images.get(uid, b"")) for uid in decode_uids(of)] for of in best]
     table = [[Cell(f"{n}"), *row] for n, row in enumerate(zip_longest(*columns, fillvalue=Cell("")), 1)]
-    title = f"Highest CLIP scores of {len(best):,} of {len(members):,} clusters"
-    return [Table(title, ["rank", *headings[:shown]], table)]
+    return [Table(f"{len(best):,} of {len(members):,} clusters", ["rank", *headings[:shown]], table)]
 
 
 @checked
-def words(
-    pool: Pool, seed: int, lows: Sequence[int], count: PositiveInt, samples: PositiveInt
-) -> list[Table]:
+def words(pool: Pool, seed: int, lows: list[int], count: PositiveInt, samples: PositiveInt) -> list[Table]:
     """Return random words of captions, a row per interval of frequency, larger the more frequent they are.
 
     Args:
@@ -169,7 +165,7 @@ def words(
         inside = np.flatnonzero((counted.counts >= low) & (counted.counts < end))
         chosen = np.random.default_rng(seed).permutation(inside)[:count]
         sizes = 13 + 4 * np.log2(counted.counts[chosen] / low).clip(0, 6)
-        shown = (visible(short_text(counted.ngrams[row])) for row in chosen)
+        shown = (short_text(counted.ngrams[row]) for row in chosen)
         cloud = Markup(" ").join(map(SIZED.format, sizes, shown))
         rows.append([Cell(f"{low:,} to {end - 1:,} ({len(inside):,} words)"), Cell(CLOUD.format(cloud))])
     return [Table(f"Words of captions, {counted.occurrences:,} in all", ["occurrences", "words"], rows)]

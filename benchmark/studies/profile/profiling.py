@@ -188,12 +188,11 @@ def top_examples(
     pool: Pool, recognition: TextRecognition, measured: Measurements, clusters: Integers
 ) -> dict[int, Example]:
     """Return an example per cluster; `clusters` has the cluster of each measured sample, shape (n,)."""
-    numbers = np.unique(clusters)
-    members = [np.flatnonzero(clusters == number) for number in numbers]
-    best = np.array([rows[np.argmax(measured.clip[rows])] for rows in members], np.int64)
-    uids = measured.uids[best]
-    read, names, examples = text_in_images(pool, uids, recognition.spotter), decode_uids(uids), {}
-    for number, row, uid, text in zip(numbers, best, names, captions_of(pool, uids), strict=True):
+    order = np.argsort(-measured.clip, kind="stable")
+    numbers, first = np.unique(clusters[order], return_index=True)
+    best, uids = order[first], measured.uids[order[first]]
+    read, examples = text_in_images(pool, uids, recognition.spotter), {}
+    for number, row, uid, text in zip(numbers, best, decode_uids(uids), captions_of(pool, uids), strict=True):
         caption = text or ""
         words = sorted(co_embedded_words(caption, read[uid]))
         examples[int(number)] = Example(uid, caption[:LONGEST], words, round(float(measured.clip[row]), 6))
