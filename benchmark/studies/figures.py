@@ -89,7 +89,7 @@ def pairs(
     features = [of for scorer in filters.values() for leaf in scorer.leaves() for of in leaf.features]
     spotter = next((of.spotter for of in features if isinstance(of, TextRecognition)), None)
     by = " ".join(f"{weight:+g} × {name}" for name, weight in order.items())
-    header = ["image", "caption", *(Path(file).name for file in captions)]
+    header = ["image", "caption", *(Path(file).name.partition("-")[0] for file in captions)]
     header, tables = [*header, *["text in the image"] * (spotter is not None), *scores], []
     for title, chosen in [("Highest", ranked[:count]), ("Lowest", ranked[::-1][:count])][: 1 + lowest]:
         shown = uids[chosen]

@@ -25,7 +25,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.results.page.html_page import table_html
 from benchmark.results.report.table import Table
-from benchmark.run.config import CONF
+from benchmark.run.config import CONF, demo_model
 from benchmark.run.figure import figure
 from benchmark.studies import figures
 from benchmark.studies.concreteness.rated_texts import RatedTexts
@@ -42,7 +42,8 @@ from benchmark.studies.figures import (
 )
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
-from downstream.models.dual_encoder import PairEncoder
+from downstream.models.dual_encoder import DualEncoder, PairEncoder, Unlocked
+from downstream.training.trainer import TrainConfig
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import Autoencoder, Beams
 from filters.icc.modes import DirectScorer
@@ -98,6 +99,30 @@ def test_every_figure_is_drawn_on_a_small_demo(
     few = sizes.get(name, ["figure.samples=60", "figure.count=2"])
     few += ["figure.candidates=4"] * (name in {"icc_8", "icc_9"})
     few += ["figure.filters.CoTR.minimum=0"] * (name == "parrot_15")
+    if name == "ds_clip_4":
+        (written,) = [
+            pq.read_table(f, ["uid", "text"]) for f in cache.glob("pairsift/demo/*/metadata/*0.parquet")
+        ]
+        pq.write_table(written.rename_columns(["uid", "caption"]), tmp_path / "written.parquet")
+        few += [f"figure.captions=[{tmp_path / 'written.parquet'}]"]
+    if name == "ds_clip_5":
+        encoder = DualEncoder(
+            demo_model("vit"),
+            demo_model("bert"),
+            TrainConfig(8, 8, 1e-3),
+            True,
+            True,
+            16,
+            8,
+            Unlocked(16, True, False),
+        )
+        encoder.build(CPU)
+        (tmp_path / "trained").mkdir()
+        encoder.save(tmp_path / "trained")
+        few = [
+            "downstream=dual_encoder",
+            f"figure.folders={{CLIP: {tmp_path}/trained, DS-CLIP: {tmp_path}/trained}}",
+        ]
     done = run(
         "task=figure", f"figure={name}", *SMALL_DEMO, *few, "engine.workers=1", f"results_dir={tmp_path}"
     )
@@ -107,7 +132,8 @@ def test_every_figure_is_drawn_on_a_small_demo(
     html = page.read_text()
     assert f"After {OmegaConf.load(CONF / 'figure' / f'{name}.yaml').after}" in html
     assert ("data:image/svg+xml" in html) == page.with_suffix(".svg").is_file()
-    assert ("data:image/jpeg" in html) != page.with_suffix(".svg").is_file()
+    assert ("data:image/jpeg" in html) == (name != "parrot_10" and not page.with_suffix(".svg").is_file())
+    assert html.count("font-size:") > 3 or name != "parrot_10"
 
 
 def test_captions_are_ordered_by_score_and_escaped(tmp_path: Path) -> None:
