@@ -101,7 +101,8 @@ def test_every_figure_is_drawn_on_a_small_demo(
     few += ["figure.filters.CoTR.minimum=0"] * (name == "parrot_15")
     if name == "ds_clip_4":
         (written,) = [
-            pq.read_table(f, ["uid", "text"]) for f in cache.glob("pairsift/demo/*/metadata/*0.parquet")
+            pq.read_table(f, columns=["uid", "text"])
+            for f in cache.glob("pairsift/demo/*/metadata/*0.parquet")
         ]
         pq.write_table(written.rename_columns(["uid", "caption"]), tmp_path / "written.parquet")
         few += [f"figure.captions=[{tmp_path / 'written.parquet'}]"]
