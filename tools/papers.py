@@ -22,9 +22,9 @@ HEADER = ["", "shows", "on real data", "needs", "on the demo", "digits"]
 TOP = """# The papers' tables and figures
 
 Every table and figure of the five papers, with the command that makes it on real data with real checkpoints, and the
-command that makes a small version on the demo; or the reason why there is none; or what is not built yet. FOLDER,
-FILE and URL stand for yours. `plan=true` after a command without `task=` says what it would run, download and take;
-`python -m benchmark task=report` afterwards makes the tables, and a page with the papers' tables as printed.
+command that makes a small version on the demo; or the reason why there is none. FOLDER, FILE and URL stand for yours.
+`plan=true` after a command without `task=` says what it would run, download and take; `python -m benchmark task=report`
+afterwards makes the tables, and a page with the papers' tables as printed.
 
 Digits are "data" if the table as printed is in `benchmark/results/report/published`. What we read into a paper that
 it does not print follows its table, as *our readings*. `python -m tools.papers` writes this page from the files in
@@ -43,7 +43,6 @@ class Entry:
         needs: time, downloads and data of the commands on real data.
         small: what the demo's version shows.
         reason: why there can be no command, or no command on the demo.
-        missing: what is not built yet, of all or of a part.
         digits: why the printed digits of a table are not data.
     """
 
@@ -55,7 +54,6 @@ class Entry:
     needs: str = ""
     small: str = ""
     reason: str = ""
-    missing: str = ""
     digits: str = ""
 
     @property
@@ -121,12 +119,11 @@ def page(listed: Sequence[Paper]) -> str:
 
 
 def _counts(listed: Sequence[Paper]) -> str:
-    """Return a table of how many entries of each paper have what."""
-    rows = [["", "command", "command, part not built", "reason", "not built yet"], ["---", *["---:"] * 4]]
+    """Return a table of how many entries of each paper have a command or a reason."""
+    rows = [["", "command", "reason"], ["---", "---:", "---:"]]
     for paper in listed:
-        kinds = [(bool(e.real), bool(e.missing)) for e in paper.entries]
-        counts = [kinds.count(kind) for kind in ((True, False), (True, True), (False, False), (False, True))]
-        rows.append([paper.paper, *map(str, counts)])
+        with_command = sum(bool(entry.real) for entry in paper.entries)
+        rows.append([paper.paper, str(with_command), str(len(paper.entries) - with_command)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
@@ -136,8 +133,6 @@ def _row(paper: Paper, entry: Entry) -> list[str]:
     small = [f"Shows {entry.small}"] * bool(entry.small)
     if entry.reason:
         (small if entry.real else real).append(f"None: {entry.reason}")
-    if entry.missing:
-        real.append(f"**Not built yet**: {entry.missing}")
     name = f"{entry.item}<br>{entry.place}"
     cells = [
         name,

@@ -54,7 +54,7 @@ FUNCTIONS = {"evalset": "a function that returns an evaluation set", "task": "a 
 ALL = "all"  # the size of all pairs that the filter passes
 # Settings of every filter, which its class does not take, if they change nothing: see `benchmark.core.bounds`.
 UNBOUNDED = {"minimum": None, "maximum": None, "rank": True, "low_is_good": False}
-FIGURE_PARTS = frozenset({"pool", "engine", "device", "seed", "evaluation_sets"})  # of the job
+FIGURE_PARTS = frozenset({"pool", "engine", "device", "seed", "evaluation_sets", "models"})  # of the job
 BOUNDED = "filters.composite.Bounded"
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 

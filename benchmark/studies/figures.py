@@ -8,6 +8,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ import torch
 from markupsafe import Markup
 
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.extras import require
 from benchmark.core.ranges import PositiveInt, checked
-from benchmark.core.uids import UidArray, UidIndex, decode_uids, read_subset, sort_uids, unite_uids
+from benchmark.core.uids import UidArray, decode_uids, read_subset, sort_uids
 from benchmark.engine.base import Engine
+from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
 from benchmark.results.gallery import short_text, thumbnail, thumbnails
@@ -28,25 +31,29 @@ from benchmark.results.page.plotly_charts import BLUE, ORANGE
 from benchmark.results.report.table import MISSING, Cell, Table
 from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.shard_reader import PoolBatches
 from benchmark.studies.concreteness.evaluation import score_texts, set_up
 from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
 from benchmark.studies.profile.page import marked_words
 from benchmark.studies.profile.pool_sample import IMAGE, PoolSample
+from benchmark.studies.profile.profiling import cluster_images, text_in_images
+from benchmark.studies.text_spotting.vocabulary import count_ngrams
 from benchmark.studies.web_likeness.caption_profile import sample_captions
-from downstream.batching import to_pixels
+from downstream.batching import StoredImages, to_pixels
+from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
+from downstream.models.dual_encoder import PairEncoder
 from filters.base import Filter, Scores
-from filters.cotr import Cotr, split_words
+from filters.cotr import split_words
 from filters.icc.autoencoder import caption_seed, one_line
 from filters.icc.combine import fit_combination
 from filters.icc.modes import DirectScorer
 from filters.icc.standardize import caption_length
 from filters.icc.vba import VisualBottleneck
-from filters.ocr.features import TextRecognition, TextSpotter, legible_lines
+from filters.ocr.features import TextRecognition
 
 LABELLED = 5000  # random pairs of the pool whose topics are shown
 FEWEST = 5  # captions of one length that get a box
+CLOUD, SIZED = Markup('<span class="words">{}</span>'), Markup('<span style="font-size:{:.0f}px">{}</span>')
 Filters = Mapping[str, Filter]  # by the names of their columns
 
 
@@ -61,6 +68,7 @@ def pairs(
     lowest: bool = False,
     count: PositiveInt = 12,
     samples: PositiveInt | None = 2000,
+    captions: Sequence[str] = (),
 ) -> list[Table]:
     """Return pairs of the highest weighted sums of ranks, with their images and scores.
 
@@ -71,8 +79,37 @@ def pairs(
         lowest: whether the lowest sums are shown, too.
         count: pairs of each table.
         samples: random pairs of the pool that are scored; None for all.
+        captions: files or folders of task=augment; only pairs with a caption in each are shown.
     """
     pool = pool if samples is None else PoolSample(pool, samples, seed)
+    uids, scores = _joined(pool, engine, filters)
+    scores |= {name: -scores[name] for name in negated}
+    sums = [weight * scipy.stats.rankdata(scores[name]) for name, weight in order.items()]
+    written = [CaptionSources(pool, files=[file]).of(uids).by_uid for file in captions]
+    ranked = np.argsort(-np.sum(sums, axis=0), kind="stable")
+    if written:
+        ranked = ranked[[all(uid in of for of in written) for uid in decode_uids(uids[ranked])]]
+    features = [of for scorer in filters.values() for leaf in scorer.leaves() for of in leaf.features]
+    spotter = next((of.spotter for of in features if isinstance(of, TextRecognition)), None)
+    by = " ".join(f"{weight:+g} × {name}" for name, weight in order.items())
+    header = ["image", "caption", *(Path(file).name.partition("-")[0] for file in captions)]
+    header, tables = [*header, *["text in the image"] * (spotter is not None), *scores], []
+    for title, chosen in [("Highest", ranked[:count]), ("Lowest", ranked[::-1][:count])][: 1 + lowest]:
+        shown = uids[chosen]
+        images, read = thumbnails(pool, shown), text_in_images(pool, shown, spotter)
+        table = []
+        for uid, text, row in zip(decode_uids(shown), captions_of(pool, shown), chosen, strict=True):
+            lines = read.get(uid, [])
+            cells = [image_cell(images.get(uid, b"")), text_cell(text, split_words(lines))]
+            cells += [text_cell(of[uid][0]) for of in written]
+            cells += [text_cell(" / ".join(lines))] * (spotter is not None)
+            table.append(cells + numbers(*(of[row] for of in scores.values())))
+        tables.append(Table(f"{title} ranks of {len(ranked):,} pairs by {by}", header, table))
+    return tables
+
+
+def _joined(pool: Pool, engine: Engine, filters: Filters) -> tuple[UidArray, dict[str, Scores]]:
+    """Return the n pairs that have a score by every filter, sorted, and these scores, (n,)."""
     blocks = list(JoinedScores([score_pool(pool, of, engine).source for of in filters.values()]).blocks())
     uids = np.concatenate([block.uids for block in blocks])
     columns = [np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True)]
@@ -80,34 +117,98 @@ def pairs(
     rows = rows[np.isfinite(np.stack(columns)[:, rows]).all(axis=0)]
     if not len(rows):
         raise UserError(f"figure: no pair of pool {pool.name} has a score by {', '.join(filters)}")
-    scores = {n: c[rows] * (-1 if n in negated else 1) for n, c in zip(filters, columns, strict=True)}
-    sums = [weight * scipy.stats.rankdata(scores[name]) for name, weight in order.items()]
-    ranked = np.argsort(-np.sum(sums, axis=0), kind="stable")
-    features = [of for scorer in filters.values() for leaf in scorer.leaves() for of in leaf.features]
-    spotter = next((of.spotter for of in features if isinstance(of, TextRecognition)), None)
-    by = " ".join(f"{weight:+g} × {name}" for name, weight in order.items())
-    header, tables = ["image", "caption", *["text in the image"] * (spotter is not None), *scores], []
-    for title, chosen in [("Highest", ranked[:count]), ("Lowest", ranked[::-1][:count])][: 1 + lowest]:
-        shown = uids[rows[chosen]]
-        images, read = thumbnails(pool, shown), _text_in_images(pool, shown, spotter)
-        table = []
-        for uid, text, row in zip(decode_uids(shown), captions_of(pool, shown), chosen, strict=True):
-            lines = read.get(uid, [])
-            cells = [image_cell(images.get(uid, b"")), text_cell(text, split_words(lines))]
-            cells += [text_cell(" / ".join(lines))] * (spotter is not None)
-            table.append(cells + numbers(*(of[row] for of in scores.values())))
-        tables.append(Table(f"{title} ranks of {len(rows):,} pairs by {by}", header, table))
-    return tables
+    return uids[rows], {name: column[rows] for name, column in zip(filters, columns, strict=True)}
 
 
-def _text_in_images(pool: Pool, uids: UidArray, spotter: TextSpotter | None) -> dict[str, list[str]]:
-    """Return the legible lines of text in each image by uid; nothing without a spotter."""
-    read = dict[str, list[str]]()
-    for batch in PoolBatches(pool, Cotr(spotter), UidIndex(unite_uids([uids]))) if spotter else ():
-        words = zip(batch.features["words"], legible_lines(batch, spotter), strict=True) if spotter else ()
-        lines = [[of[number] for number in legible] for of, legible in words]
-        read |= dict(zip(decode_uids(batch.uids), lines, strict=True))
-    return read
+@checked
+def images_of_clusters(
+    pool: Pool,
+    engine: Engine,
+    seed: int,
+    filters: Filters,
+    clusters: PositiveInt,
+    shown: PositiveInt,
+    count: PositiveInt,
+    samples: PositiveInt | None,
+) -> list[Table]:
+    """Return the images of the highest CLIP scores in clusters of similar images, a column per cluster.
+
+    Args:
+        filters: `CLIP`; and `CoTR` if the clusters with the most parrot captions are shown, else they are random.
+        clusters: at most; fewer if they would have fewer than 20 images on average.
+        shown: clusters that are shown, with `count` images each.
+        samples: random pairs of the pool; None for all.
+    """
+    require("clusters")
+    pool = pool if samples is None else PoolSample(pool, samples, seed)
+    uids, scores = _joined(pool, engine, filters)
+    labels = cluster_images(pool, filters["CLIP"].features[0], uids, clusters, seed)
+    numbers, order = np.unique(labels), np.argsort(-scores["CLIP"], kind="stable")
+    members = [order[labels[order] == n] for n in np.random.default_rng(seed).permutation(numbers)]
+    parrot, text = scores.get("CoTR", np.zeros(len(uids))) < 0, ", {:.0%} parrots" * ("CoTR" in scores)
+    members.sort(key=lambda rows: -parrot[rows].mean())
+    headings = [f"{len(rows):,} images{text.format(parrot[rows].mean())}" for rows in members]
+    best = [uids[rows[:count]] for rows in members[:shown]]
+    images = thumbnails(pool, np.concatenate(best))
+    columns = [[image_cell(images.get(uid, b"")) for uid in decode_uids(of)] for of in best]
+    table = [[Cell(f"{n}"), *row] for n, row in enumerate(zip_longest(*columns, fillvalue=Cell("")), 1)]
+    return [Table(f"{len(best):,} of {len(members):,} clusters", ["rank", *headings[:shown]], table)]
+
+
+@checked
+def words(pool: Pool, seed: int, lows: list[int], count: PositiveInt, samples: PositiveInt) -> list[Table]:
+    """Return random words of captions, a row per interval of frequency, larger the more frequent they are.
+
+    Args:
+        lows: fewest occurrences in each interval, ascending; each has `count` words.
+        samples: random captions whose words are counted.
+    """
+    counted, rows = count_ngrams(sample_captions(pool, samples, seed), pool.name), []
+    for low, end in zip(lows, [*lows[1:], max(*lows, *counted.counts[:1]) + 1], strict=True):
+        inside = np.flatnonzero((counted.counts >= low) & (counted.counts < end))
+        chosen = np.random.default_rng(seed).permutation(inside)[:count]
+        sizes = 13 + 4 * np.log2(counted.counts[chosen] / low).clip(0, 6)
+        shown = (short_text(counted.ngrams[row]) for row in chosen)
+        cloud = Markup(" ").join(map(SIZED.format, sizes, shown))
+        rows.append([Cell(f"{low:,} to {end - 1:,} ({len(inside):,} words)"), Cell(CLOUD.format(cloud))])
+    return [Table(f"Words of captions, {counted.occurrences:,} in all", ["occurrences", "words"], rows)]
+
+
+@checked
+def embedding_maps(
+    device: torch.device,
+    evaluation_sets: Collection[object],
+    models: Mapping[str, object],
+    seed: int,
+    folders: Mapping[str, str],
+) -> str:
+    """Return t-SNE (van der Maaten & Hinton 2008) of image embeddings: ten classes of each classification set.
+
+    Args:
+        folders: trained models by their titles, of the kind that `downstream` names; each has a column.
+    """
+    require("studies")
+    from sklearn.manifold import TSNE
+
+    encoders = [model for model in models.values() if isinstance(model, PairEncoder)]
+    sets = [of for of in evaluation_sets if isinstance(of, ClassificationSet)]
+    if not (folders and encoders and sets):
+        raise UserError("figure.folders, downstream=dual_encoder and a classification set must be given")
+    maps = []
+    for title, folder in folders.items():
+        encoders[0].load(Path(folder), device)
+        for of in sets:
+            items = [item for item in of.test if item.label < 10]
+            tsne = TSNE(perplexity=min(30, len(items) / 4), init="pca", random_state=seed)
+            points = tsne.fit_transform(encoders[0].embed_images(StoredImages(items)))
+            maps.append((f"{title}, {of.name}", points, [item.label for item in items]))
+
+    def draw(axes: Any) -> None:
+        for axis, (title, points, labels) in zip(axes.reshape(-1, len(folders)).T.flat, maps, strict=True):
+            axis.scatter(*points.T, c=labels, cmap="tab10", s=8)
+            axis.set(title=title, xticks=[], yticks=[])
+
+    return svg(draw, 4 * len(folders), 4 * len(sets), columns=len(folders), rows=len(sets))
 
 
 @checked
@@ -230,20 +331,13 @@ def reconstructions(
     drawn, pipeline = [texts[row] for row in chosen], getattr(filters["VBA"], "autoencoder", None)
     assert isinstance(pipeline, VisualBottleneck)
     rows = []
-    for row, image in zip(
-        chosen, pipeline.text_to_image.generate(drawn, [*map(caption_seed, drawn)]), strict=True
-    ):
-        cells = [
-            *map(text_cell, (texts[row], by_sba[row], by_vba[row])),
-            image_cell(thumbnail(image.convert("RGB"))),
-        ]
+    generated = pipeline.text_to_image.generate(drawn, [*map(caption_seed, drawn)])
+    for row, image in zip(chosen, generated, strict=True):
+        jpeg = thumbnail(image.convert("RGB"))
+        cells = [*map(text_cell, (texts[row], by_sba[row], by_vba[row])), image_cell(jpeg)]
         rows.append(cells + numbers(sba[row], vba[row], icc[row]))
-    header = [
-        "Input caption",
-        "SBA reconstructed caption",
-        "VBA reconstructed caption",
-        "VBA bottleneck image",
-    ]
+    by_both = (f"{name} reconstructed caption" for name in ("SBA", "VBA"))
+    header = ["Input caption", *by_both, "VBA bottleneck image"]
     note = "SBA and VBA differ most on the first half, and agree most on the second."
     title = f"Captions of {'high' if highest else 'low'} ICC"
     return [Table(title, [*header, "SBA", "VBA", "ICC"], rows, [note])]
@@ -338,15 +432,15 @@ def _rated(annotations: RatedTexts | str | None) -> RatedTexts:
     return read_annotations(Path(annotations), setting) if isinstance(annotations, str) else annotations
 
 
-def svg(draw: Callable[[Any], None], width: float, height: float, columns: int = 1) -> str:
-    """Return a picture of `width` x `height` inches; `draw` gets its axes, an array (columns,)."""
+def svg(draw: Callable[[Any], None], width: float, height: float, columns: int = 1, rows: int = 1) -> str:
+    """Return a picture of `width` x `height` inches; `draw` gets its axes, an array (rows x columns,)."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     # Texts stay as they are: no formulas between dollar signs, no outlines of letters.
     with mpl.rc_context({"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "pairsift"}):
         picture, buffer = Figure(figsize=(width, height), layout="constrained"), io.StringIO()
-        draw(picture.subplots(1, columns, squeeze=False)[0])
+        draw(picture.subplots(rows, columns, squeeze=False).ravel())
         picture.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()
 

@@ -1,6 +1,5 @@
 """The profile of one pool: text in its images, what captions repeat of it, and its effect on CLIP scores."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,25 +11,24 @@ import numpy.typing as npt
 
 from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
-from benchmark.core.uids import UidArray, UidIndex, decode_uid, find_uids
+from benchmark.core.uids import UidArray, UidIndex, decode_uids, find_uids, unite_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
+from benchmark.pool.subset import captions_of
 from benchmark.results.provenance import Provenance, provenance
-from benchmark.scoring.feature_cache import FeatureTable
-from benchmark.scoring.shard_reader import ShardReader
+from benchmark.scoring.shard_reader import PoolBatches, ShardReader
 from benchmark.studies.profile.measurements import Measurements, measure, measuring_filters
 from benchmark.studies.profile.pool_sample import PoolSample
 from benchmark.studies.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
+from filters.base import Features
 from filters.clip import ClipFeatures
-from filters.cotr import co_embedded_words
+from filters.cotr import Cotr, co_embedded_words
 from filters.embeddings.clusters import PER_CLUSTER, ImageClusters
-from filters.ocr.features import TextRecognition, TextSpotter
+from filters.ocr.features import TextRecognition, TextSpotter, legible_lines
 
 Integers = npt.NDArray[np.int64]
 MIN_IMAGES = 20  # per cluster on average; with fewer its estimates say little
 LONGEST = 300  # characters; captions are cut there
-TEXT = frozenset({"text"})
-BATCH = 4096
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ def _run_id(pool: Pool, tools: Tools, clusters: int, seed: int) -> str:
     return f"{pool.name}-{hash_json(identity, 8)}"
 
 
-def cluster_images(pool: Pool, features: ClipFeatures, uids: UidArray, clusters: int, seed: int) -> Integers:
+def cluster_images(pool: Pool, features: Features, uids: UidArray, clusters: int, seed: int) -> Integers:
     """Return the clusters of n images, shape (n,), numbered from 0.
 
     There are at most `clusters`; fewer if they would have fewer than 20 images on average. `uids` are sorted, and
@@ -169,9 +167,7 @@ def cluster_images(pool: Pool, features: ClipFeatures, uids: UidArray, clusters:
     return np.concatenate(assigned)[find_uids(np.concatenate(embedded), uids)]
 
 
-def _sample(
-    pool: Pool, features: ClipFeatures, count: int, rng: np.random.Generator
-) -> npt.NDArray[np.float32]:
+def _sample(pool: Pool, features: Features, count: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
     """Return embeddings of about `count` images, or of all, equally many per shard, shape (m, d)."""
     most = -(-count // len(pool.shards(features.sources)))
     parts = []
@@ -180,7 +176,7 @@ def _sample(
     return np.concatenate(parts)
 
 
-def _embeddings(pool: Pool, features: ClipFeatures) -> Iterator[tuple[UidArray, npt.NDArray[np.float32]]]:
+def _embeddings(pool: Pool, features: Features) -> Iterator[tuple[UidArray, npt.NDArray[np.float32]]]:
     reader = ShardReader(pool, "cpu")
     for shard in pool.shards(features.sources):
         table = reader.table(shard, features)
@@ -192,26 +188,22 @@ def top_examples(
     pool: Pool, recognition: TextRecognition, measured: Measurements, clusters: Integers
 ) -> dict[int, Example]:
     """Return an example per cluster; `clusters` has the cluster of each measured sample, shape (n,)."""
-    numbers = np.unique(clusters)
-    members = [np.flatnonzero(clusters == number) for number in numbers]
-    best = np.array([rows[np.argmax(measured.clip[rows])] for rows in members], np.int64)
-    index = UidIndex(measured.uids[best])
-    examples = {}
-    reader = ShardReader(pool, "cpu")
-    for shard in pool.shards(recognition.sources):
-        table = reader.table(shard, recognition)
-        for batch in pool.batches(shard, TEXT, BATCH, Counter()):
-            wanted, rows = index.find(batch.uids), table.index.find(batch.uids)
-            for i in np.flatnonzero((wanted >= 0) & (rows >= 0)):
-                caption, uid = batch.texts[i], decode_uid(batch.uids[i])
-                words = sorted(co_embedded_words(caption, _legible(table, rows[i], recognition.spotter)))
-                score = round(float(measured.clip[best[wanted[i]]]), 6)
-                examples[int(numbers[wanted[i]])] = Example(uid, caption[:LONGEST], words, score)
+    order = np.argsort(-measured.clip, kind="stable")
+    numbers, first = np.unique(clusters[order], return_index=True)
+    best, uids = order[first], measured.uids[order[first]]
+    read, examples = text_in_images(pool, uids, recognition.spotter), {}
+    for number, row, uid, text in zip(numbers, best, decode_uids(uids), captions_of(pool, uids), strict=True):
+        caption = text or ""
+        words = sorted(co_embedded_words(caption, read[uid]))
+        examples[int(number)] = Example(uid, caption[:LONGEST], words, round(float(measured.clip[row]), 6))
     return examples
 
 
-def _legible(table: FeatureTable, row: int, spotter: TextSpotter) -> list[str]:
-    """Return the legible lines of text in the image of one row."""
-    columns = table.take(np.array([row]))
-    words, sure = columns["words"][0], columns["confidences"][0]
-    return [line for line, confidence in zip(words, sure, strict=True) if confidence >= spotter.legible]
+def text_in_images(pool: Pool, uids: UidArray, spotter: TextSpotter | None) -> dict[str, list[str]]:
+    """Return the legible lines of text in each image by uid; nothing without a spotter."""
+    read = dict[str, list[str]]()
+    for batch in PoolBatches(pool, Cotr(spotter), UidIndex(unite_uids([uids]))) if spotter else ():
+        words = zip(batch.features["words"], legible_lines(batch, spotter), strict=True) if spotter else ()
+        lines = [[of[number] for number in legible] for of, legible in words]
+        read |= dict(zip(decode_uids(batch.uids), lines, strict=True))
+    return read

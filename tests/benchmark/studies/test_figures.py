@@ -1,14 +1,18 @@
 """Figures of the papers: what their galleries and pictures show, and every config of conf/figure."""
 
+import base64
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from omegaconf import OmegaConf
@@ -17,7 +21,7 @@ from PIL import Image
 from benchmark.cli.check_settings import check_settings
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.uids import write_subset
+from benchmark.core.uids import UID_DTYPE, decode_uids, write_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.results.page.html_page import table_html
@@ -28,14 +32,19 @@ from benchmark.studies import figures
 from benchmark.studies.concreteness.rated_texts import RatedTexts
 from benchmark.studies.figures import (
     captions_of_images,
+    embedding_maps,
     histogram,
+    images_of_clusters,
     lengths,
     pairs,
     reconstructions,
     regression,
+    words,
 )
 from benchmark.studies.weak_labels.labels import read_labels, write_part
+from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
+from downstream.models.dual_encoder import DualEncoder, PairEncoder, Unlocked
 from downstream.models.weak_backbone import WeakBackbone
 from downstream.training.trainer import TrainConfig
 from filters.base import Filter, Scores
@@ -103,6 +112,31 @@ def test_every_figure_is_drawn_on_a_small_demo(
     few = sizes.get(name, ["figure.samples=60", "figure.count=2"])
     few += ["figure.candidates=4"] * (name in {"icc_8", "icc_9"})
     few += ["figure.filters.CoTR.minimum=0"] * (name == "parrot_15")
+    if name == "ds_clip_4":
+        (written,) = [
+            pq.read_table(f, columns=["uid", "text"])
+            for f in cache.glob("pairsift/demo/*/metadata/*0.parquet")
+        ]
+        pq.write_table(written.rename_columns(["uid", "caption"]), tmp_path / "written.parquet")
+        few += [f"figure.captions=[{tmp_path / 'written.parquet'}]"]
+    if name == "ds_clip_5":
+        encoder = DualEncoder(
+            demo_model("vit"),
+            demo_model("bert"),
+            TrainConfig(8, 8, 1e-3),
+            True,
+            True,
+            16,
+            8,
+            Unlocked(16, True, False),
+        )
+        encoder.build(CPU)
+        (tmp_path / "trained").mkdir()
+        encoder.save(tmp_path / "trained")
+        few = [
+            "downstream=dual_encoder",
+            f"figure.folders={{CLIP: {tmp_path}/trained, DS-CLIP: {tmp_path}/trained}}",
+        ]
     done = run(
         "task=figure", f"figure={name}", *SMALL_DEMO, *few, "engine.workers=1", f"results_dir={tmp_path}"
     )
@@ -112,7 +146,8 @@ def test_every_figure_is_drawn_on_a_small_demo(
     html = page.read_text()
     assert f"After {OmegaConf.load(CONF / 'figure' / f'{name}.yaml').after}" in html
     assert ("data:image/svg+xml" in html) == page.with_suffix(".svg").is_file()
-    assert ("data:image/jpeg" in html) != page.with_suffix(".svg").is_file()
+    assert ("data:image/jpeg" in html) == (name != "parrot_10" and not page.with_suffix(".svg").is_file())
+    assert html.count("font-size:") > 3 or name != "parrot_10"
 
 
 def test_captions_are_ordered_by_score_and_escaped(tmp_path: Path) -> None:
@@ -159,6 +194,99 @@ def test_pairs_that_one_filter_ranks_high_and_another_low(pool: Pool, samples: i
     assert "data:image/jpeg;base64," in high.rows[0][0].text
     (straight,) = pairs(pool, LocalEngine(workers=1), 0, filters, {"A": 1, "B": -1}, count=1, samples=None)
     assert texts(straight, 1) == ["a0.8 b0.1 &lt;script&gt;"]
+
+
+def test_pairs_stand_beside_the_captions_that_were_written(pool: Pool, tmp_path: Path) -> None:
+    (batch,) = pool.batches(pool.shards(frozenset({"text"}))[0], frozenset({"text"}), 10, Counter())
+    uids = dict(zip(batch.texts, decode_uids(batch.uids), strict=True))
+    for name, texts_of in {"llm": ["a0.9 b0.8", "a0.2 b0.9", "a0.3 b0.3"], "vlm": [*uids]}.items():
+        rows = {"uid": [uids[text] for text in texts_of], "caption": [f"<b>{name} {t}" for t in texts_of]}
+        pq.write_table(pa.table(rows), tmp_path / f"{name}.parquet")
+    files = [str(tmp_path / f"{name}.parquet") for name in ("llm", "vlm")]
+    of = {"A": Words("a")}
+    (low,) = pairs(pool, LocalEngine(workers=1), 0, of, {"A": -1}, count=9, samples=None, captions=files)
+    assert low.header == ["image", "caption", "llm.parquet", "vlm.parquet", "A"]
+    assert texts(low, 1) == ["a0.2 b0.9", "a0.3 b0.3", "a0.9 b0.8"]  # of the others one model wrote none
+    assert str(low.rows[0][2].text).count("&lt;b&gt;llm") == 1
+    assert texts(low, 3) == [f"&lt;b&gt;vlm {text}" for text in texts(low, 1)]
+
+
+class Labels(Words):
+    """Scores by the number after its name, and stands for a CLIP whose images are in clusters of their own."""
+
+    features = (object(),)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("parrots", [True, False])
+def test_clusters_are_columns_of_their_best_images(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, parrots: bool
+) -> None:
+    scored = {"CLIP": [0.9, 0.1, 0.5, 0.7, 0.2], "CoTR": [0.0, -0.5, -0.2, 0.0, -1.0]}
+    uids = np.array([(n, n) for n in range(5)], UID_DTYPE)
+    columns = {name: np.array(of, np.float32) for name, of in scored.items() if name == "CLIP" or parrots}
+    monkeypatch.setattr(figures, "_joined", lambda *_: (uids, columns))
+    monkeypatch.setattr(figures, "cluster_images", lambda *_: np.array([0, 0, 1, 0, 1]))
+    monkeypatch.setattr(
+        figures, "thumbnails", lambda _, of: {uid: uid[-1:].encode() for uid in decode_uids(of)}
+    )
+    filters = {name: Labels("x") for name in columns}
+    (table,) = images_of_clusters(pool, LocalEngine(workers=1), 0, filters, 9, 2, 2, None)
+    cells = [[base64.b64decode(of) for of in re.findall('base64,([^"]+)', str(r))] for r in table.rows]
+    by_heading = dict(zip(table.header[1:], zip(*cells, strict=True), strict=True))
+    suffixes = (", 33% parrots", ", 100% parrots") if parrots else ("", "")
+    assert by_heading == {f"3 images{suffixes[0]}": (b"0", b"3"), f"2 images{suffixes[1]}": (b"2", b"4")}
+    if parrots:
+        assert table.header == ["rank", "2 images, 100% parrots", "3 images, 33% parrots"]
+
+
+def test_words_are_larger_the_more_often_they_occur(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = ["<i>all all all", "all rare", "some some all"]
+    monkeypatch.setattr(figures, "sample_captions", lambda *_: drawn)
+    (table,) = words(pool, 0, [1, 2, 9], 10, 5)
+    assert texts(table, 0) == ["1 to 1 (2 words)", "2 to 8 (2 words)", "9 to 9 (0 words)"]
+    sizes = {word: int(size) for size, word in re.findall(r"size:(\d+)px\">([^<]+)<", str(table.rows))}
+    assert set(sizes) == {"&lt;i&gt;all", "rare", "all", "some"}
+    assert sizes["all"] > sizes["some"]
+
+
+class Colours(PairEncoder):
+    """Embeds an image as its mean colour times the number in the folder of the model."""
+
+    def __init__(self) -> None:
+        self.scale = 0.0
+
+    def load(self, path: Path, device: torch.device) -> None:
+        self.scale = float(path.name)
+
+    def build(self, device: torch.device) -> None: ...
+
+    def save(self, path: Path) -> None: ...
+
+    def embed_images(self, images: Iterable[Image.Image]) -> np.ndarray:
+        return np.array([np.asarray(image).mean((0, 1)) * self.scale for image in images], np.float32)
+
+
+def test_maps_show_ten_classes_of_each_set_and_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = []
+    for label in range(12):
+        for number in range(3):
+            path = tmp_path / f"{label}-{number}.png"
+            Image.new("RGB", (4, 4), (20 * label, number, 250 - 20 * label)).save(path)
+            items.append(LabelledImage(path.stem, ImageFile(path), label))
+    sets = [
+        ClassificationSet(name, [*map(str, range(12))], None, "accuracy", items, None, 1) for name in "ab"
+    ]
+    axes = drawn_on(monkeypatch)
+    folders = {"first": str(tmp_path / "1"), "second": str(tmp_path / "2")}
+    svg = embedding_maps(CPU, sets, {"dual_encoder": Colours()}, 0, folders)
+    assert [axis.get_title() for axis in axes] == ["first, a", "second, a", "first, b", "second, b"]
+    for axis in axes:
+        (points,) = axis.collections
+        assert sorted(points.get_array()) == sorted(3 * [*range(10)])
+    assert svg == embedding_maps(CPU, sets, {"dual_encoder": Colours()}, 0, folders)
+    for models, chosen in ({}, sets), ({"dual_encoder": Colours()}, []):
+        with pytest.raises(UserError, match="a classification set must be given"):
+            embedding_maps(CPU, chosen, models, 0, folders)
 
 
 def test_pairs_without_scores_are_a_clear_error(pool: Pool) -> None:
