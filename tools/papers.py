@@ -23,8 +23,8 @@ TOP = """# The papers' tables and figures
 
 Every table and figure of the five papers, with the command that makes it on real data with real checkpoints, and the
 command that makes a small version on the demo; or the reason why there is none. FOLDER, FILE and URL stand for yours.
-`plan=true` after a command without `task=` says what it would run, download and take; `python -m benchmark task=report`
-afterwards makes the tables, and a page with the papers' tables as printed.
+`plan=true` after a command without `task=` says what it would run, download and take.
+`python -m benchmark task=report` afterwards makes the tables, and a page with the papers' tables as printed.
 
 Digits are "data" if the table as printed is in `benchmark/results/report/published`. What we read into a paper that
 it does not print follows its table, as *our readings*. `python -m tools.papers` writes this page from the files in

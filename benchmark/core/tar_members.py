@@ -117,7 +117,8 @@ def tar_members(file: BinaryIO, drops: Counter[str], start: int = 0) -> Iterator
             corrupt, extension = True, None
         extension = extension or _Extension(at)
         before_a_file = header.kind in _BEFORE_A_FILE
-        data, size = at + BLOCK, _data_size(header, extension)
+        stated = header.size if extension.size is None or before_a_file else extension.size
+        data, size = at + BLOCK, 0 if header.kind in _WITHOUT_DATA else stated
         whole = data + size <= length
         at = expected = data + padded(size) if whole else data
         if not whole or header.kind == _SPARSE or (before_a_file and size > MAX_EXTENDED):
@@ -132,13 +133,6 @@ def tar_members(file: BinaryIO, drops: Counter[str], start: int = 0) -> Iterator
         extension = None
     if corrupt or extension is not None or _read(file, expected, BLOCK) != bytes(BLOCK):
         drops[SHARD_CORRUPT] += 1
-
-
-def _data_size(header: _Header, extension: _Extension) -> int:
-    """Return how many bytes of data follow a header."""
-    if header.kind in _WITHOUT_DATA:
-        return 0
-    return header.size if extension.size is None or header.kind in _BEFORE_A_FILE else extension.size
 
 
 def _read(file: BinaryIO, start: int, size: int) -> bytes:

@@ -150,12 +150,8 @@ def _answer(action: Callable[[Any], Any], argument: Any) -> bytes:
             return pickle.dumps((action(argument), None, own_usage()))
     except Exception as error:
         text = f"in a worker process:\n{traceback.format_exc()}"
-        return pickle.dumps((None, (_portable(error), text), own_usage()))
-
-
-def _portable(error: Exception) -> Exception:
-    try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 (its own)
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
+        try:
+            pickle.loads(pickle.dumps(error))  # noqa: S301 (its own)
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        return pickle.dumps((None, (error, text), own_usage()))

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from benchmark.core.arrow import from_numpy
 from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
@@ -120,10 +119,6 @@ class Subset:
     def caption_weights(self) -> tuple[float, ...]:
         """The weight of the loss of each other caption, see `OtherCaptions`."""
         return self.captions.weights
-
-    def repeated_captions(self) -> int:
-        """Return how many samples have the caption of a sample before them."""
-        return len(self._texts) - int(pc.count_distinct(self._texts).as_py())
 
     def __len__(self) -> int:
         return len(self._uids)

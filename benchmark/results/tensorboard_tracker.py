@@ -52,7 +52,12 @@ class TensorBoardTracker(Tracker):
 
     def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
         """Log metrics, settings, the selection and the examples, and close."""
-        self._log_result(result_values(result, references))
+        from torch.utils.tensorboard.summary import hparams
+
+        values = result_values(result, references)
+        self.log(values)
+        for part in hparams(self._facts.columns(), values):  # add_hparams would make a separate run
+            self._writer.file_writer.add_summary(part)
         files = RunFiles(folder)
         if summary := files.summary():
             scores = summary.scores
@@ -62,14 +67,6 @@ class TensorBoardTracker(Tracker):
         for model in result.downstream:
             self._log_examples(model, files)
         self._writer.close()
-
-    def _log_result(self, values: Mapping[str, float]) -> None:
-        """Log each metric, and all of them with the run's columns in the table of hyperparameters."""
-        from torch.utils.tensorboard.summary import hparams
-
-        self.log(values)
-        for part in hparams(self._facts.columns(), dict(values)):  # add_hparams would make a separate run
-            self._writer.file_writer.add_summary(part)
 
     def _log_histogram(self, name: str, edges: Sequence[float], counts: Sequence[int]) -> None:
         middles = np.convolve(edges, [0.5, 0.5], "valid")

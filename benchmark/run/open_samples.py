@@ -43,8 +43,6 @@ def open_subset(
         subset = Subset(pool, uids, selection.epochs, captions)
     else:
         subset = Subset(fetch_subset(pool, uids), uids, selection.epochs, captions, metadata=pool)
-    if repeated := subset.repeated_captions():
-        log.info("subset: %s of %s captions are repetitions", f"{repeated:,}", f"{len(subset):,}")
     subset.missing += unreadable_images(subset, selection.sha256)
     check_readable(len(uids), subset.lost, tolerate)
     return subset

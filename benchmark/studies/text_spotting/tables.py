@@ -26,7 +26,11 @@ def text_spotting_tables(evaluations: Sequence[TextSpottingEvaluation]) -> list[
         return []
     return [
         _means(rows),
-        _styles(rows),
+        Table(
+            "Text spotting by colours",
+            ["model", "vocabulary", *STYLES],
+            [plain(*_names(e), *(_mean(e.styles[style]) for style in STYLES)) for e in rows],
+        ),
         _binned("Text spotting by frequency (as Figure 5b)", rows, lambda e: e.frequency),
         _binned("Text spotting by length in characters (as Figures 5c, 5d)", rows, lambda e: e.length),
     ]
@@ -55,11 +59,6 @@ def _means(rows: Sequence[TextSpottingEvaluation]) -> Table:
     return Table("Text spotting (as Figure 6 and Table 8)", header, body, [CONTROL])
 
 
-def _styles(rows: Sequence[TextSpottingEvaluation]) -> Table:
-    body = [plain(*_names(e), *(_mean(e.styles[style]) for style in STYLES)) for e in rows]
-    return Table("Text spotting by colours", ["model", "vocabulary", *STYLES], body)
-
-
 def _binned(
     title: str, rows: Sequence[TextSpottingEvaluation], bins_of: Callable[[TextSpottingEvaluation], list[Bin]]
 ) -> Table:
@@ -69,12 +68,8 @@ def _binned(
         summaries = {(b.low, b.high): b.summary for b in bins_of(e)}
         means = [_mean(summaries[column]) if column in summaries else MISSING for column in columns]
         body.append(plain(*_names(e), *means))
-    header = ["model", "vocabulary", *(_interval(*column) for column in columns)]
-    return Table(title, header, body)
-
-
-def _interval(low: int, high: int | None) -> str:
-    return f"{low:,}+" if high is None else f"{low:,}-{high:,}"
+    names = (f"{low:,}+" if high is None else f"{low:,}-{high:,}" for low, high in columns)
+    return Table(title, ["model", "vocabulary", *names], body)
 
 
 def _mean(summary: Summary) -> str:
