@@ -22,7 +22,7 @@ HEADER = ["", "shows", "on real data", "needs", "on the demo", "digits"]
 TOP = """# The papers' tables and figures
 
 Every table and figure of the five papers, with the command that makes it on real data with real checkpoints, and the
-command that makes a small version on the demo; or the reason why there is none. FOLDER, FILE and URL stand for yours.
+command that makes a small version on the demo; or the reason why there is none. FOLDER, FILE and URL are yours.
 `plan=true` after a command without `task=` says what it would run, download and take.
 `python -m benchmark task=report` afterwards makes the tables, and a page with the papers' tables as printed.
 

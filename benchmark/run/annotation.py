@@ -45,7 +45,7 @@ def annotation(job: Job) -> None:
     rng = np.random.default_rng(job.seed)
     if task.evaluation:
         drawn = captions_of_images(job)
-        rng.shuffle(drawn)  # the order does not tell the origin
+        rng.shuffle(drawn)  # the order gives no hint of the origin
     else:
         texts = sorted(set(sample_captions(job.pool, max(task.sample, task.count), job.seed)))
         order = rng.permutation(len(texts))

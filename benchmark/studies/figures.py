@@ -259,7 +259,7 @@ def topic_confusion(
 ) -> str:
     """Return a matrix of images by their main topic in `labels`, and by `backbone`, the folder of task=weak_backbone.
 
-    Images of `subset`, a file of task=select, are left out: those that the backbone was trained on.
+    Images of `subset`, a file of task=select, are left out: the backbone was trained on them.
     """
     import timm  # takes seconds
 
@@ -289,7 +289,7 @@ def topic_confusion(
 
 
 def _labelled(pool: Pool, labels: str, seed: int) -> tuple[PoolSample, Any]:
-    """Return random pairs of the pool, and the `TopicLabels` of those that have a label."""
+    """Return random pairs of the pool, and the `TopicLabels` of the labelled pairs."""
     from benchmark.studies.weak_labels.labels import read_labels  # imports timm
 
     if not (Path(labels) / "topics.json").is_file():
