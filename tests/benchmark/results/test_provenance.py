@@ -38,18 +38,6 @@ def test_the_machine_names_its_processor() -> None:
     assert processor() in machine()
 
 
-# Published before records of changed code were refused; this list can only become shorter.
-UNCLEAN = {
-    "demo-clip-200k-seed0-2c0bc640",
-    "demo-negcliploss-200k-seed0-a2890382",
-    "demo-oracle-200k-seed0-1215e2d2",
-    "demo-pacscore-200k-seed0-427be8d0",
-    "demo-random-200k-seed0-fd3cfb78",
-    "demo-sba-200k-seed0-f9e1b9c4",
-    "demo-tmars-200k-seed0-9a50b77e",
-}
-
-
 def test_published_results_come_from_clean_commits() -> None:
     commits = {p.stem: json.loads(p.read_text())["git_commit"] for p in REFERENCE_RESULTS.glob("*.json")}
-    assert {name for name, commit in commits.items() if not commit or commit.endswith("-dirty")} == UNCLEAN
+    assert {name for name, commit in commits.items() if not commit or commit.endswith("-dirty")} == set()
