@@ -71,19 +71,19 @@ def finish(pool: Path, cache: Path) -> tuple[str, bytes]:
     return stderr, weights.read_bytes()
 
 
-def test_the_others_end_with_one_line_and_the_next_start_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.full), 1])
+def test_the_others_end_with_one_line_and_the_next_start_goes_on(rank: int, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(20), rows(20, start=20)])
     undisturbed, weights = finish(pool, tmp_path / "whole")
     assert undisturbed.count("select: 30 of 40") == 1
-    for rank in (0, 1):
-        cache = tmp_path / f"killed-{rank}"
-        launch = start(pool, cache)
-        stderr = kill_after_a_checkpoint(rank, launch, cache)
-        assert launch.returncode == 1
-        (line,) = [line for line in stderr.splitlines() if line.startswith(("error:", "stopped;"))]
-        assert line in {NOTICED, STOPPED}  # torchrun stops a process that has not noticed yet
-        assert not re.search(r"^\[rank\d\]|Error executing job", stderr, re.MULTILINE)  # no traceback of ours
-        resumed, same = finish(pool, cache)
-        assert "resumed at step" in resumed
-        assert same == weights
-        assert not list((cache / "pairsift" / CACHE_VERSION / "launches").iterdir())
+    cache = tmp_path / "killed"
+    launch = start(pool, cache)
+    stderr = kill_after_a_checkpoint(rank, launch, cache)
+    assert launch.returncode == 1
+    (line,) = [line for line in stderr.splitlines() if line.startswith(("error:", "stopped;"))]
+    assert line in {NOTICED, STOPPED}  # torchrun stops a process that has not noticed yet
+    assert not re.search(r"^\[rank\d\]|Error executing job", stderr, re.MULTILINE)  # no traceback of ours
+    resumed, same = finish(pool, cache)
+    assert "resumed at step" in resumed
+    assert same == weights
+    assert not list((cache / "pairsift" / CACHE_VERSION / "launches").iterdir())

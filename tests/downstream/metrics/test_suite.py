@@ -203,7 +203,9 @@ def test_meteor_is_what_its_jar_computes():
     corpus = Corpus(dict(enumerate(pairs)), dict(enumerate(pairs.values())))
     with MeteorProcess(find_java()) as process:
         counts = list(meteor_counts(corpus, process).values())
-        process._send([" ||| ".join(["EVAL", *(" ".join(map(str, row)) for row in counts)])])
+        request = " ||| ".join(["EVAL", *(" ".join(map(str, row)) for row in counts)])
+        process._process.stdin.write(f"{request}\n".encode())
+        process._process.stdin.flush()
         *of_images, of_corpus = (float(process._process.stdout.readline()) for _ in range(len(pairs) + 1))
     assert [meteor(np.array([row])) for row in counts] == pytest.approx(of_images, abs=1e-12)
     assert of_images[3] == 1
