@@ -202,8 +202,10 @@ def top_examples(
 def text_in_images(pool: Pool, uids: UidArray, spotter: TextSpotter | None) -> dict[str, list[str]]:
     """Return the legible lines of text in each image by uid; nothing without a spotter."""
     read = dict[str, list[str]]()
-    for batch in PoolBatches(pool, Cotr(spotter), UidIndex(unite_uids([uids]))) if spotter else ():
-        words = zip(batch.features["words"], legible_lines(batch, spotter), strict=True) if spotter else ()
+    if spotter is None:
+        return read
+    for batch in PoolBatches(pool, Cotr(spotter), UidIndex(unite_uids([uids]))):
+        words = zip(batch.features["words"], legible_lines(batch, spotter), strict=True)
         lines = [[of[number] for number in legible] for of, legible in words]
         read |= dict(zip(decode_uids(batch.uids), lines, strict=True))
     return read
