@@ -40,8 +40,7 @@ def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
         cfg: the configuration of a run.
         given: the names of the settings to check; by default all.
 
-    Raises:
-        UserError: names each wrong setting as users type it, and says what must hold.
+    Raises `UserError`, which names each wrong setting as users type it, and says what must hold.
     """
     check = _Check(list(map(str, cfg)) if given is None else given)
     task = str(cfg.task.name)  # the name of a user's task may be a group of settings

@@ -58,8 +58,7 @@ EXAMPLES = {
 def answer(arguments: Sequence[str]) -> str | None:
     """Return what ``--help [GROUP | GROUP=NAME]`` or ``--version`` prints; None for any other command.
 
-    Raises:
-        UserError: the group or config does not exist.
+    Raises `UserError` if the group or config does not exist.
     """
     if "--version" in arguments:
         return f"pairsift {version('pairsift')}"

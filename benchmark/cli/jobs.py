@@ -35,10 +35,8 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     """Return the arguments of each sweep that a command asks for; none for a single run.
 
     ``filter=random,clip`` is one sweep. An experiment may list several in `sweeps`. Each takes the other overrides of
-    the command; of a setting that both give, the values that both list.
-
-    Raises:
-        UserError: the overrides leave no run of the experiment, or there are more than `MAX_RUNS`.
+    the command; of a setting that both give, the values that both list. Raises `UserError` if the overrides leave no
+    run of the experiment, or there are more than `MAX_RUNS`.
     """
     flags = [a for a in arguments if a.startswith("-") or "=" not in a]
     if SHOWS & {flag.partition("=")[0] for flag in flags}:
@@ -142,8 +140,7 @@ def compose_run(arguments: Sequence[str]) -> DictConfig | None:
 def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
     """Return the jobs of all sweeps, as `planned_sweeps` returns them, in the order in which Hydra runs them.
 
-    Raises:
-        MistakesError: names each job that Hydra cannot compose, and why.
+    Raises `MistakesError`, which names each job that Hydra cannot compose, and why.
     """
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config-dir", "-cd")
@@ -218,8 +215,7 @@ def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -
         hydra: its node `hydra`.
         built: the parts that the jobs of a sweep share.
 
-    Raises:
-        UserError: a setting that the command gives, or a config of the user's, is wrong.
+    Raises `UserError` if a setting of the command, or a config of the user's, is wrong.
     """
     own = any("command-line" in source.provider for source in hydra.runtime.config_sources)
     overrides: Any = OmegaConf.to_container(hydra.overrides.task)  # unresolved

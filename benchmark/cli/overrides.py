@@ -42,8 +42,7 @@ MAX_ARGUMENTS = 1_000
 def normalised(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a command as Hydra reads them.
 
-    Raises:
-        UserError: an argument is too long or too deeply nested, is not a setting, or has an impossible value.
+    Raises `UserError` if an argument is too long or too deeply nested, is not a setting, or has an impossible value.
     """
     if len(arguments) > MAX_ARGUMENTS:
         raise UserError(f"a command must have at most {MAX_ARGUMENTS:,} arguments, not {len(arguments):,}")
@@ -156,8 +155,7 @@ def _counts(name: str, value: str) -> str:
 def _count(name: str, text: str) -> int | str | None:
     """Return the number that ``200k``, ``1.5m`` or ``50000`` means; ``all`` is a size; None for other texts.
 
-    Raises:
-        UserError: a number, or null, that cannot be a size or budget.
+    Raises `UserError` for a number, or null, that cannot be a size or budget.
     """
     if text == ALL and name != "budget":
         return ALL

@@ -83,8 +83,7 @@ def run_sweeps(
         jobs: the jobs of all sweeps, as `compose_jobs` returns them.
         with_hydra: the decorator that runs a function of the configuration for every combination in `sys.argv`.
 
-    Raises:
-        MistakesError: a job cannot run; then none does.
+    Raises `MistakesError` if a job cannot run; then none does.
     """
     checked = check_jobs(jobs)
     if any(job.composed.plan for job in jobs):

@@ -37,8 +37,7 @@ def local_copy(location: str, depth: int = DEPTH) -> Iterator[Path]:
         location: path or fsspec URL.
         depth: how deep in the folder are the files that are copied.
 
-    Raises:
-        StorageError: if it cannot be read.
+    Raises `StorageError` if it cannot be read.
     """
     if not is_remote(location):
         yield user_path(location)

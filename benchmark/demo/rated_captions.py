@@ -23,9 +23,7 @@ def demo_captions(count: int, consistency: float) -> RatedTexts:
     """Return `count` captions with their planted concreteness, none of which a scorer is trained on.
 
     Near-duplicates are left out, because their originals are shared with the samples that scorers are built from.
-
-    Raises:
-        UserError: if fewer are shipped.
+    Raises `UserError` if fewer are shipped.
     """
     table = read_rated_captions(consistency)
     if count > table.num_rows:

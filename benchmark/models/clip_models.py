@@ -105,9 +105,8 @@ def load_clip(
         load_weights: False leaves random weights, for a caller that has others or trains them; the tag, if there is
             one, then determines only the preprocessing of images and the activation function.
 
-    Raises:
-        UserError: unknown model or tag, weights that cannot be loaded, or no weights named at all; an unknown
-            precision, or a precision that the device does not compute.
+    Raises `UserError` for unknown model or tag, weights that cannot be loaded, or no weights named at all; an unknown
+    precision, or a precision that the device does not compute.
     """
     import open_clip
 

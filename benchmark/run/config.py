@@ -157,8 +157,7 @@ def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
 def subset_size(cfg: DictConfig) -> int | None:
     """Return k, the number of selected pairs: `size.samples` divided by the scale of the pool; None for all.
 
-    Raises:
-        UserError: if `size.samples` is neither ``all`` nor an integer of at least the scale.
+    Raises `UserError` if `size.samples` is neither ``all`` nor an integer of at least the scale.
     """
     samples, scale = cfg.size.samples, int(cfg.pool.scale)
     if samples == ALL:

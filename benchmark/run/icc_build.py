@@ -34,8 +34,7 @@ def icc_build(job: Job) -> None:
 def check_plan(plan: Plan) -> None:
     """Check batches and locate every checkpoint before the first step, as the last are needed only after hours.
 
-    Raises:
-        UserError: if a checkpoint is missing, or a batch cannot be spread over the processes of the launch.
+    Raises `UserError` if a checkpoint is missing, or a batch cannot be spread over the processes of the launch.
     """
     processes = process_count()
     for name, recipe in (("bridge", plan.bridge), ("distillation", plan.distillation)):

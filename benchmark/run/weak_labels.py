@@ -26,11 +26,7 @@ def weak_labels(job: Job) -> None:
 
 
 def label_config(job: Job) -> LabelConfig:
-    """Return the settings of the labels.
-
-    Raises:
-        UserError: if a setting is out of range.
-    """
+    """Return the settings of the labels. Raises `UserError` if a setting is out of range."""
     return LabelConfig(**resolved(job.cfg.weak_labels), seed=job.seed)
 
 

@@ -189,10 +189,7 @@ def fit_on_corpus(
 
     All features are in the cache. The results stay in the folder of this filter, pool and survivors: a run that
     needs them again reads them, with their seconds, in which attempts that were stopped count, but not one whose
-    process was killed: nothing can record it.
-
-    Raises:
-        UserError: if the pool lacks a usable pair.
+    process was killed: nothing can record it. Raises `UserError` if the pool lacks a usable pair.
     """
     folder = fit_folder(pool, scorer, survivors)
     (features,) = scorer.features

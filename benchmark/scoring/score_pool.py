@@ -47,8 +47,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         survivors: the pairs that the filter is fitted on and scores, if its scores depend on the corpus; other scores
             are of the whole pool, and shared by all cascades.
 
-    Raises:
-        UserError: when the filter needs what the pool does not have, or reads what the pool hides.
+    Raises `UserError` when the filter needs what the pool does not have, or reads what the pool hides.
     """
     check_columns(pool, scorer)
     if not scorer.corpus_dependent:
@@ -173,8 +172,7 @@ def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) ->
         shards: number of shards that the filter reads.
         tolerate: fraction of the pairs, and of the shards, that may be lost (``scoring.tolerate``).
 
-    Raises:
-        UserError: if more are lost, or if all are.
+    Raises `UserError` if more are lost, or if all are.
     """
     if not len(table):
         raise pool.nothing_usable(table.drops)

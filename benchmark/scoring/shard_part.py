@@ -65,10 +65,8 @@ def require_all_parts(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> N
 def score_part(pool: Pool, scorer: Filter, engine: Engine, part: ShardPart) -> None:
     """Score one part of the shards by the filter, or by the filters of a composite; `score_pool` does the rest.
 
-    For a filter that is fitted on the whole pool, the features are extracted.
-
-    Raises:
-        UserError: if nothing can be done without the other shards, or the pool lacks what the filter needs.
+    For a filter that is fitted on the whole pool, the features are extracted. Raises `UserError` if nothing can be
+    done without the other shards, or the pool lacks what the filter needs.
     """
     leaves = scorer.leaves()
     apart = [leaf for leaf in leaves if leaf.features or not leaf.corpus_dependent]

@@ -159,10 +159,8 @@ def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> Non
     """Extract what several filters lack, if more than one of them needs features of images; else nothing.
 
     Each image is then read and decoded once for all features that read batches of the same size. The models of all
-    these filters are in memory together.
-
-    Raises:
-        UserError: if a filter needs what the pool does not have, or reads what the pool hides.
+    these filters are in memory together. Raises `UserError` if a filter needs what the pool does not have, or reads
+    what the pool hides.
     """
     not_scored = {leaf.key(): leaf for scorer in scorers for leaf in _not_scored(pool, scorer)}
     shards = {}

@@ -97,8 +97,7 @@ class Selector(ABC):
             pool: the pool, for selectors that read more than scores.
             engine: runs what such selectors compute over the pool.
 
-        Raises:
-            UserError: fewer than k samples can be chosen.
+        Raises `UserError` if fewer than k samples can be chosen.
         """
 
 

@@ -46,8 +46,8 @@ class TextFile:
     def rows(self, *names: str) -> Iterator[tuple[str, ...]]:
         """Yield the texts of some columns, empty if a row has none.
 
-        Raises:
-            UserError: if the file is missing, cannot be read, lacks a column, or has other values than texts in it.
+        Raises `UserError` if the file is missing, cannot be read, lacks a column, or has other values than texts in
+        it.
         """
         present = self.columns()
         for name in names:

@@ -184,8 +184,7 @@ def classification_webdataset(
         train: folder in `url`, or another set's URL, of the tars that a linear probe is trained on, fetched only
             then; None without any.
 
-    Raises:
-        UserError: the set cannot be reached or has another layout.
+    Raises `UserError` if the set cannot be reached or has another layout.
     """
     base = url.rstrip("/")
     classes = _lines(name, f"{base}/classnames.txt")

@@ -261,8 +261,7 @@ def webdataset(
         url: folder or fsspec URL with ``<split>/nshards.txt`` and ``<split>/0.tar``, ``<split>/1.tar``, ...: for each
             key an image and a ``.txt`` file with one caption per line. Remote tars are fetched by `provide`.
 
-    Raises:
-        UserError: the set cannot be reached or has another layout.
+    Raises `UserError` if the set cannot be reached or has another layout.
     """
     items = []
     for path in tar_shards(name, f"{url.rstrip('/')}/{split}"):

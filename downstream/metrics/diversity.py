@@ -55,8 +55,7 @@ def fraction_of_differing_pairs(captions: Sequence[str]) -> float:
     Args:
         captions: tokenised, one per image. All pairs count, or all pairs of a seeded sample of 10,000 captions.
 
-    Raises:
-        UnavailableError: for fewer than two captions.
+    Raises `UnavailableError` for fewer than two captions.
     """
     if len(captions) < 2:
         raise UnavailableError("captions differ from each other: one alone has no diversity")

@@ -63,8 +63,7 @@ def ranks(rows: Rows, query_group: Indices, item_group: Indices) -> Ranks:
         query_group: group of each query, (queries,).
         item_group: group of each item, (items,); items of the query's group match.
 
-    Raises:
-        ValueError: a query without a match, or a similarity that is not finite.
+    Raises `ValueError` for a query without a match, or a similarity that is not finite.
     """
     unmatched = np.setdiff1d(query_group, item_group)
     if unmatched.size:
@@ -124,8 +123,7 @@ def retrieval_ranks(
         ties: "against" the model, or by "topk", CLIP_benchmark's rule for R@k: of equal items those count that
             ``torch.topk`` happens to return.
 
-    Raises:
-        ValueError: features that are zero or not finite, indices that do not fit.
+    Raises `ValueError` for features that are zero or not finite, indices that do not fit.
     """
     images, texts = _normalised(images), _normalised(texts)
     everyone = np.arange(len(images))

@@ -106,8 +106,7 @@ def choose_metrics(
 ) -> set[str]:
     """Return the metrics with these names, or the names of their columns, in upper or lower case.
 
-    Raises:
-        UserError: for a name that the results lack.
+    Raises `UserError` for a name that the results lack.
     """
     parts = [trained.evaluations for result in results for trained in result.downstream.values()]
     parts += [evaluation.evaluations for evaluation in evaluations]

@@ -59,8 +59,7 @@ def write_captions(
     Returns:
         The number of samples without a caption, by reason.
 
-    Raises:
-        UserError: if `folder` holds captions of another selection or augmentation, or other parquet files.
+    Raises `UserError` if `folder` holds captions of another selection or augmentation, or other parquet files.
     """
     _check_manifest(folder, {"selection": sha256, "augmenter": augmenter.identity(), "part": PART_SIZE})
     work = WritePart(subset, augmenter, folder)

@@ -36,11 +36,7 @@ class Describe(FromCheckpoint, Augmenter):
         self._captioner: ImageCaptioner | None = None
 
     def setup(self, device: torch.device) -> None:
-        """Load model and processor.
-
-        Raises:
-            UserError: if the checkpoint is missing or of another model type.
-        """
+        """Load model and processor. Raises `UserError` if the checkpoint is missing or of another model type."""
         self._processor = load_pretrained("AutoProcessor", self.checkpoint)
         if not getattr(self._processor, "chat_template", None):
             self._captioner = ImageCaptioner(self.checkpoint)

@@ -29,8 +29,7 @@ class Rewrite(FromCheckpoint, Augmenter):
         examples: origin-rewrite pairs, of which each prompt has five, sampled with the uid as random seed.
         max_new_tokens: maximum length of a rewrite in tokens, limited to half of the model's context.
 
-    Raises:
-        UserError: if there are fewer than five examples, or one is not a pair of single-line texts.
+    Raises `UserError` if there are fewer than five examples, or one is not a pair of single-line texts.
     """
 
     def __init__(
@@ -60,11 +59,7 @@ class Rewrite(FromCheckpoint, Augmenter):
         return super().identity() | {"prompt": [PROMPT, SYMBOL, INSTANCES]}
 
     def setup(self, device: torch.device) -> None:
-        """Load model and tokenizer.
-
-        Raises:
-            UserError: if the checkpoint is missing or of another model type.
-        """
+        """Load model and tokenizer. Raises `UserError` if the checkpoint is missing or of another model type."""
         # Left padding, so that generated tokens follow the prompt directly; left truncation, so that a prompt too
         # long for the model loses examples, not the caption.
         self._tokenizer = load_pretrained(

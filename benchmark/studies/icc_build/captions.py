@@ -52,8 +52,7 @@ def captions_from_file(path: str | Sequence[str], column: str = "caption") -> Ca
         path: a file of captions for both sets, or two files: captions that train SBA's bridge, and captions that
             are reconstructed and distilled (the authors' files of 476k and 118k captions).
 
-    Raises:
-        UserError: if a file cannot be read or lacks a usable caption, or for more than two files.
+    Raises `UserError` if a file cannot be read or lacks a usable caption, or for more than two files.
     """
     paths = [path] if isinstance(path, str) else list(path)
     if len(paths) not in (1, 2):
@@ -104,8 +103,7 @@ def write_split(
     Returns:
         The numbers of rows, unusable rows, distinct captions, and captions in each set.
 
-    Raises:
-        UserError: if there are too few distinct captions.
+    Raises `UserError` if there are too few distinct captions.
     """
     sets = _split(captions, training, scoring)
     for name, texts in sets.items():
@@ -171,8 +169,7 @@ def annotated_captions(path: str, allow_benchmark: bool = False) -> RatedTexts:
     Args:
         allow_benchmark: accept captions of the concreteness benchmark, on which scorers are compared (Table 3).
 
-    Raises:
-        UserError: if the file cannot be read, or holds captions of that benchmark.
+    Raises `UserError` if the file cannot be read, or holds captions of that benchmark.
     """
     rated = read_annotations(Path(path), setting="icc.annotations.path")
     known = sum(hash_text(" ".join(text.split()), 8) in BENCHMARK_HASHES for text in rated.texts)

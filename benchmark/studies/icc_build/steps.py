@@ -47,8 +47,7 @@ class Steps:
             work: runs the step in a given folder and returns facts for the manifest.
             spread: all processes of a launch run the step together.
 
-        Raises:
-            UserError: if the folder holds output from other inputs.
+        Raises `UserError` if the folder holds output from other inputs.
         """
         folder = self.root / name
         plain = {key: v.fingerprint if isinstance(v, FinishedStep) else v for key, v in inputs.items()}

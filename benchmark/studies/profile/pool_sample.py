@@ -23,10 +23,7 @@ class PoolSample(Pool):
     """`count` usable samples of a pool, drawn without replacement; all of them if the pool has fewer.
 
     Scores and features are cached under the sample's own key. Every shard is read again for each feature: copy a
-    remote pool with ``task=reshard`` first.
-
-    Raises:
-        UserError: when the pool lacks images, or a usable sample.
+    remote pool with ``task=reshard`` first. Raises `UserError` when the pool lacks images, or a usable sample.
     """
 
     def __init__(self, pool: Pool, count: int, seed: int) -> None:

@@ -110,8 +110,7 @@ class Profile(Provenance):
 def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, seed: int) -> Profile:
     """Profile a pool, or a `PoolSample` of one, with at most `clusters` image clusters.
 
-    Raises:
-        UserError: when no sample can be measured.
+    Raises `UserError` when no sample can be measured.
     """
     measured, drops, seconds = measure(
         pool, measuring_filters(tools.spotter, tools.clip), tools.spotter.legible, engine

@@ -53,8 +53,7 @@ class LabelConfig:
         max_share: n-grams in at least this fraction of the captions are left out.
         topics: K, the number of topics.
 
-    Raises:
-        UserError: if a setting is out of range.
+    Raises `UserError` if a setting is out of range.
     """
 
     parser: str
@@ -77,10 +76,7 @@ def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
     """Label the captions of `pool`, or reuse the labels of an earlier run; return their folder.
 
     The folder holds ``labels/<shard>.parquet`` with columns ``uid`` and ``topics`` (K probabilities), ``topics.json``
-    and ``manifest.json``.
-
-    Raises:
-        UserError: if no n-gram is left for the vocabulary.
+    and ``manifest.json``. Raises `UserError` if no n-gram is left for the vocabulary.
     """
     reader = CaptionNgrams(config.parser)
     shards = pool.shards(reader.sources)

@@ -42,8 +42,7 @@ class CaptionProfile(Provenance):
 def profile_captions(pool: Pool, count: int, ratings: Path | None, seed: int) -> CaptionProfile:
     """Measure a random sample of `count` captions; `ratings` is the file of words with a concreteness rating.
 
-    Raises:
-        UserError: when the pool has too few captions, or the ratings cannot be read.
+    Raises `UserError` when the pool has too few captions, or the ratings cannot be read.
     """
     rated = read_rated_words(ratings) if ratings else None
     digest = hash_text("\n".join(sorted(rated))) if rated else None
@@ -66,10 +65,7 @@ def sample_captions(pool: Pool, count: int, seed: int) -> list[str]:
     """Return `count` usable captions of a pool, drawn without replacement; all of them if it has fewer.
 
     Memory is bounded by `SHARDS` times `ROWS`, or times `count` if that is more. If the pool has metadata, only
-    that is read.
-
-    Raises:
-        UserError: if the pool lacks a usable caption.
+    that is read. Raises `UserError` if the pool lacks a usable caption.
     """
     rng = np.random.default_rng(seed)
     shards = pool.shards(TEXT)

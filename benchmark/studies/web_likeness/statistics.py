@@ -82,8 +82,7 @@ class Likeness:
 def measure_likeness(captions: Sequence[str], rated: frozenset[str] | None) -> Likeness:
     """Return the statistics of captions in any order; `rated` are the words with a concreteness rating.
 
-    Raises:
-        TooFewWordsError: when the captions have fewer than 1,000 words.
+    Raises `TooFewWordsError` when the captions have fewer than 1,000 words.
     """
     texts = [captions[row] for row in random_order(len(captions))]
     sample = _first_words(texts)

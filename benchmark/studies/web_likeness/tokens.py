@@ -30,8 +30,7 @@ def has_web_string(text: str) -> bool:
 def read_rated_words(path: Path) -> frozenset[str]:
     """Return the lower-cased words of the ratings of Brysbaert et al. 2014, a tab-separated file.
 
-    Raises:
-        UserError: if the file cannot be read, or lacks a column ``Word``.
+    Raises `UserError` if the file cannot be read, or lacks a column ``Word``.
     """
     rows = TextFile("profile.ratings", user_path(path), UNQUOTED_TABS).rows("Word")
     return frozenset(word.lower() for (word,) in rows)
