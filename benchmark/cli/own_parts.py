@@ -29,8 +29,8 @@ def name_own_parts(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with the object's name in place of each ``module:Object`` that a group is set to.
 
     Hydra then finds the object under this name, with its arguments as settings. Names of parts that installed
-    packages bring stay as they are. Raises `UserError` if an object cannot be imported, is of another kind, or has the
-    name of another part.
+    packages bring stay as they are. Raises `UserError` if an object cannot be imported, is of another kind, or has
+    the name of another part.
     """
     targets: dict[tuple[str, str], str] = {}  # by group and name, of this command
     replaced = []

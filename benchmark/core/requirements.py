@@ -1,6 +1,7 @@
 """What a command needs on this machine: whether it is there, comes with its first use, or is missing."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -98,3 +99,12 @@ def lacking(name: str, error: Exception, state: State = State.MISSING) -> Requir
         return Requirement(name, state, str(error))
     state = State.FIRST_USE if later is error else state
     return Requirement(name, state, str(error), later.size, later.folder, later.make)
+
+
+def join_details(details: Iterable[str]) -> list[str]:
+    """Return lines such as ``checkpoint a: it is missing`` and ``checkpoint b: it is missing`` as one."""
+    subjects: dict[str, list[str]] = defaultdict(list)
+    for detail in details:
+        subject, colon, rest = detail.partition(": ")
+        subjects[colon + rest or detail].append(subject if colon else "")
+    return [", ".join(named) + rest for rest, named in subjects.items()]

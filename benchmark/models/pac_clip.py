@@ -35,7 +35,7 @@ def load_pac_clip(
         device: device of the model.
         precision: as for `load_clip`.
 
-    Raises `UserError` for a missing file, one without weights, or with another model's weights; also the errors of `load_clip`.
+    Raises `UserError` if the file is missing, lacks weights, or has those of another model; also as `load_clip`.
     """
     path = locate_pac_checkpoint(checkpoint)
     partial = is_partial(path)

@@ -154,21 +154,6 @@ def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
     return str(demo_root(DemoConfig(**settings)) / "evalsets" / name)
 
 
-def subset_size(cfg: DictConfig) -> int | None:
-    """Return k, the number of selected pairs: `size.samples` divided by the scale of the pool; None for all.
-
-    Raises `UserError` if `size.samples` is neither ``all`` nor an integer of at least the scale.
-    """
-    samples, scale = cfg.size.samples, int(cfg.pool.scale)
-    if samples == ALL:
-        return None
-    if not isinstance(samples, int) or samples < scale:
-        raise UserError(
-            f"size.samples={samples} must be an integer of at least {scale}; give the number of pairs to keep"
-        )
-    return samples // scale
-
-
 def build(node: DictConfig) -> Any:
     """Return what a node of the configuration describes. Raises `OnFirstUseError` if it has to be made first."""
     try:

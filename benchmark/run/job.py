@@ -6,7 +6,7 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,12 +25,13 @@ from benchmark.core.requirements import (
     OnFirstUseError,
     Requirement,
     State,
+    join_details,
     lacking,
     look,
     provide,
 )
 from benchmark.pool.other_captions import CaptionSources
-from benchmark.results.protocol import LIMIT, size_text
+from benchmark.results.protocol import LIMIT
 from benchmark.results.trackers import NoTracker, Tracker
 from benchmark.run.config import (
     USER_ERRORS,
@@ -44,14 +45,13 @@ from benchmark.run.config import (
     make_filter,
     require_kind,
     resolved,
-    subset_size,
 )
 from benchmark.run.output import Finished
+from benchmark.run.sizes import check_budget, check_size, subset_size
 from benchmark.scoring.shard_part import ShardPart
 from benchmark.scoring.shard_reader import check_columns
 
-# Imported for annotations only: plans, checks and selections from cached scores need no torch.
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # plans, checks and selections from cached scores need no torch
     import torch
 
     from benchmark.core.bounds import Bounds
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from filters.base import Filter
 
 log = logging.getLogger(__name__)
-MAX_EPOCHS = 100  # of a budget that the command does not name
 LOGGED = {State.FIRST_USE: "on first use", State.WITHOUT: "missing"}
 Found = Iterator[Requirement]
 
@@ -194,37 +193,31 @@ class Job:
         if not task.startswith("benchmark."):  # ours import torch
             require_kind("task", f"task._target_={task}", hydra.utils.get_object(task))
         found = self.requirements(self.task)
-        everything = [requirement for of_part in found.values() for requirement in of_part]
         missing = {r.detail: part for part, of in found.items() for r in of if r.state is State.MISSING}
         if missing:
             weights = self.choices.get("models") == "paper" and "checkpoint" in " ".join(missing)
             helps = weights or "evalset=paper" in missing.values()
-            raise MistakesError(_joined(missing) + [WAYS_ON] * helps)
+            raise MistakesError(join_details(missing) + [WAYS_ON] * helps)
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
                 for detail in dict.fromkeys(r.detail for r in of_part if r.state is state):
                     names = ", ".join(r.name for r in of_part if r.state is state and r.detail == detail)
                     subject = "" if names == part.partition("=")[0] else f"{names}: "
                     _log_once(f"{part}: {heading}: {subject}{detail}")
-        self.told = frozenset(r.detail for r in everything if r.state is State.WITHOUT)
+        self.told = frozenset(r.detail for of in found.values() for r in of if r.state is State.WITHOUT)
 
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
-        found = {
-            f"{part}={self.choices[part]}" if part in self.choices else part: list(
-                dict.fromkeys(_or_error(part, partial(find, self)))
-            )
-            for part, find in PARTS.items()
-            if part in NEEDS.get(task, ())
-        }
+        found = {}
+        for part, find in PARTS.items():
+            if part in NEEDS.get(task, ()):
+                name = f"{part}={self.choices[part]}" if part in self.choices else part
+                found[name] = list(dict.fromkeys(_or_error(part, partial(find, self))))
         made = [r for of_part in found.values() for r in of_part if r.state is State.FIRST_USE]
         return found | {"disk": list(disk_space(made))}
 
     def run(self) -> Finished | None:
-        """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user.
-
-        While the task runs, a remote `results_dir` is its copy in the cache.
-        """
+        """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user."""
         try:
             with disk_errors_as_one_line(), lost_processes_as_one_line(), panics_as_errors():
                 if self.told is None:
@@ -239,43 +232,8 @@ class Job:
         except USER_ERRORS as error:
             raise UserError(explain(error)) from error
         finally:  # models hold weights, which the other jobs of a sweep need not keep
-            for name in [
-                name for name, part in vars(type(self)).items() if isinstance(part, cached_property)
-            ]:
-                self.__dict__.pop(name, None)
-
-    def check_size(self) -> None:
-        """Raise `UserError` if the pool has fewer than k pairs, as far as its metadata, or the demo's size, says."""
-        pool, k, scale = self.listed_pool, self.k, int(self.cfg.pool.scale)
-        drawn = OmegaConf.select(self.cfg, "pool.demo.pairs")
-        listed = drawn if drawn is not None or pool is None else pool.count()
-        if listed is not None and k is not None and k > listed:
-            paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"
-            asked = f"{k:,} pairs" if scale == 1 else paper
-            found = (
-                f"pool {self.cfg.pool.name} lists {listed:,}" if drawn is None else f"pool.demo.pairs={drawn}"
-            )
-            raise UserError(f"size asks for {asked}, but {found}; choose a smaller size")
-
-    def check_budget(self, k: int | None = None) -> None:
-        """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs, unless the command says so.
-
-        Args:
-            k: the number of pairs that were selected with ``size=all``.
-        """
-        k = k or self.k
-        if k is None:
-            return  # known once the pairs are scored
-        given = {override.lstrip("+").partition("=")[0] for override in self.overrides}
-        for name, node in self.cfg.downstream.items():
-            samples = int(node.training.samples_seen)
-            typed = given & {"budget", f"downstream.{name}.training.samples_seen"}
-            if samples > MAX_EPOCHS * k and not typed:
-                budget, ten = (f"budget={size_text(n * int(self.cfg.pool.scale))}" for n in (samples, 10 * k))
-                raise UserError(
-                    f"{budget} would train {name} for {samples / k:,.0f} epochs of {k:,} pairs; add {ten}"
-                    f" for 10 epochs, as in the ICC paper, or type {budget} to train that long"
-                )
+            for name in vars(self).keys() - {part.name for part in fields(self)}:
+                del vars(self)[name]
 
     @cached_property
     def listed_pool(self) -> Pool | None:
@@ -300,20 +258,10 @@ class Job:
         return found
 
     def _build_once(self, node: DictConfig, construct: Callable[[DictConfig], Any] = build) -> Any:
-        """Return what a node describes, built once for all jobs of the command."""
         settings = json.dumps(resolved(node), sort_keys=True)
         if settings not in self.built:
             self.built[settings] = construct(node)
         return self.built[settings]
-
-
-def _joined(details: Iterable[str]) -> list[str]:
-    """Return lines such as ``checkpoint a: it is missing`` and ``checkpoint b: it is missing`` as one."""
-    subjects: dict[str, list[str]] = defaultdict(list)
-    for detail in details:
-        subject, colon, rest = detail.partition(": ")
-        subjects[colon + rest or detail].append(subject if colon else "")
-    return [", ".join(named) + rest for rest, named in subjects.items()]
 
 
 def _is_of_the_demo(node: DictConfig) -> bool:
@@ -406,8 +354,8 @@ def _writable(setting: str, job: Job) -> Found:
 
 PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "pool": _pool,
-    "size": partial(_built, Job.check_size),
-    "budget": partial(_built, Job.check_budget),
+    "size": partial(_built, lambda job: check_size(job.cfg, job.listed_pool)),
+    "budget": partial(_built, lambda job: check_budget(job.cfg, job.overrides)),
     "shards": partial(_built, _check_shards),
     "filter": partial(_readers, lambda job: [job.filter]),
     "selector": partial(_readers, lambda job: job.selector.readers()),

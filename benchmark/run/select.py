@@ -15,6 +15,7 @@ from benchmark.run.config import filter_settings, recorded, resolved
 from benchmark.run.job import NEEDS, Job
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
+from benchmark.run.sizes import check_budget
 from benchmark.scoring.score_folder import score_folder
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.bounded import select_within
@@ -90,7 +91,7 @@ def _choose(job: Job, table: ScoreTable) -> Selection:
         k = sum(int((~np.isnan(scores)).sum()) for scores in table.source.scores())
         log.info("size: all %s pairs that pass", f"{k:,}")
         if "budget" in NEEDS.get(job.task, ()):
-            job.check_budget(k)
+            check_budget(job.cfg, job.overrides, k)
     epochs = -(-_most_samples(job) // max(1, k))
     return job.selector.select(table, k, epochs, job.seed, job.pool, job.engine)
 
