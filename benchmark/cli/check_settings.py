@@ -34,11 +34,7 @@ MAX_PART = 255  # bytes of a part of a path, in any file system
 
 
 def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
-    """Check names, types and ranges of settings.
-
-    Args:
-        cfg: the configuration of a run.
-        given: the names of the settings to check; by default all.
+    """Check names, types and ranges of the `given` settings of a run, by default of all.
 
     Raises `UserError`, which names each wrong setting as users type it, and says what must hold.
     """
@@ -52,12 +48,9 @@ def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments that a class or function takes by name.
+    """The arguments that a class or function takes by name, each with its type, Any for objects.
 
-    Args:
-        types: type of each argument; Any for objects.
-        required: the arguments without a default.
-        is_open: whether any other argument is taken (``**kwargs``).
+    `required` have no default; `is_open` if any other argument is taken (``**kwargs``).
     """
 
     types: Mapping[str, Any]
@@ -156,11 +149,9 @@ def _schema_arguments(types: Mapping[str, Any], node: DictConfig) -> Arguments:
 
 def _item_type(kind: Any) -> Any:
     """Return the type of a mapping's values, of ``dict[str, int] | None`` too; None for a type without mappings."""
-    if kind is Any:
-        return Any
     if get_origin(kind) is Union:
         return next((item for part in get_args(kind) if (item := _item_type(part)) is not None), None)
-    return get_args(kind)[1] if get_origin(kind) is dict else None
+    return get_args(kind)[1] if get_origin(kind) is dict else Any if kind is Any else None
 
 
 def requirement_of_any(name: str, value: Any) -> str | None:

@@ -106,12 +106,9 @@ def _values(override: Override) -> list[str]:
 
 @dataclass(frozen=True)
 class SweepJob:
-    """One run of a sweep.
+    """One run of the sweep with that index, named by the overrides in which it differs from the others.
 
-    Args:
-        name: the overrides in which it differs from the others.
-        sweep: index of its sweep.
-        composed: its configuration, with the node `hydra`.
+    `composed` is its configuration, with the node `hydra`.
     """
 
     name: str
@@ -138,7 +135,7 @@ def compose_run(arguments: Sequence[str]) -> DictConfig | None:
 
 
 def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
-    """Return the jobs of all sweeps, as `planned_sweeps` returns them, in the order in which Hydra runs them.
+    """Return the jobs of all `planned_sweeps`, in the order in which Hydra runs them.
 
     Raises `MistakesError`, which names each job that Hydra cannot compose, and why.
     """
@@ -208,12 +205,7 @@ def job_of(composed: DictConfig, built: dict[str, Any] | None = None) -> Job:
 
 
 def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -> Job:
-    """Return the job of a configuration.
-
-    Args:
-        cfg: the configuration of a run.
-        hydra: its node `hydra`.
-        built: the parts that the jobs of a sweep share.
+    """Return the job of a configuration and its node `hydra`; the jobs of a sweep share what is `built`.
 
     Raises `UserError` if a setting of the command, or a config of the user's, is wrong.
     """

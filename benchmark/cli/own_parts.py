@@ -120,10 +120,7 @@ def _config(group: str, typed: str, name: str, made: Any) -> tuple[str | None, d
 
 
 def _arguments(group: str, typed: str, made: Any) -> dict[str, Any]:
-    """Return the arguments of a part with their defaults, as settings.
-
-    `seed` is the run's, as in our own filters. A default that YAML cannot write stays the part's.
-    """
+    """Return a part's arguments with their defaults as settings; `seed` is the run's, as in our own filters."""
     settings = {}
     for name, parameter in inspect.signature(made).parameters.items():
         if name == "family" or (group == "filter" and name in UNBOUNDED):  # constructors do not get them
@@ -135,7 +132,7 @@ def _arguments(group: str, typed: str, made: Any) -> dict[str, Any]:
         if parameter.default is parameter.empty:
             settings[name] = "???"
         else:
-            with suppress(TypeError):
+            with suppress(TypeError):  # a default that YAML cannot write stays the part's
                 json.dumps(parameter.default)
                 settings[name] = parameter.default
     return settings | ({"seed": "${seed}"} if "seed" in settings else {})

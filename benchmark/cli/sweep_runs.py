@@ -78,11 +78,8 @@ def run_sweeps(
 ) -> int:
     """Check all jobs, run one sweep after the other, print how each job ended; return the command's exit code.
 
-    Args:
-        sweeps: the arguments of each sweep, as `planned_sweeps` returns them.
-        jobs: the jobs of all sweeps, as `compose_jobs` returns them.
-        with_hydra: the decorator that runs a function of the configuration for every combination in `sys.argv`.
-
+    `sweeps` and `jobs` are those of `planned_sweeps` and `compose_jobs`. `with_hydra` decorates a function of the
+    configuration, which then runs for every combination in `sys.argv`.
     Raises `MistakesError` if a job cannot run; then none does.
     """
     checked = check_jobs(jobs)

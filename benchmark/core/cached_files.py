@@ -58,10 +58,7 @@ def seal(written: Path, path: Path) -> None:
 
 
 def intact(path: Path) -> bool:
-    """Return whether a file or folder of the cache is there, as it was written.
-
-    A damaged one is named in the log and removed: its caller makes it again, as if it had never been there.
-    """
+    """Return whether a file or folder of the cache is there as written; a damaged one is logged and removed."""
     try:
         version = _version(path)
         damage = _seal_damage(path) if _seal_path(path).exists() else _damage(path, version)
@@ -103,7 +100,7 @@ def remove_cached(path: Path) -> None:
 
 
 def _write_crc(file: Path) -> bool:
-    """Write the CRC of a file into the room for it; return whether there is any."""
+    """Write a file's CRC into the room for it, if there is any; return whether there is."""
     if (position := _mark_position(data := _mapped(file))) is None:
         return False
     with file.open("r+b") as opened:

@@ -15,12 +15,7 @@ BUCKET_BYTES = 1 << 26  # of a stretch that is put in order in memory
 
 
 class Buckets:
-    """Values grouped by bucket, each group in the order in which they were added.
-
-    Args:
-        sizes: how many values each bucket gets, shape (b,).
-        values: where they are put, shape (n,) for n the sum of the sizes.
-    """
+    """The n `values`, shape (n,), grouped into buckets of the given `sizes` (b,), each in the order of adding."""
 
     def __init__(self, sizes: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> None:
         self.values = values
@@ -53,12 +48,9 @@ class Buckets:
 
 
 class DiskBuckets(Buckets):
-    """Buckets in a file without a name: it ends with this object or its process, however that ends.
+    """Buckets in a file without a name on the disk of `folder`; it ends with this object or its process.
 
-    Args:
-        sizes: how many values each bucket gets, shape (b,).
-        dtype: their type.
-        folder: the folder on whose disk they are. Raises `UserError` where it has no room for them.
+    Raises `UserError` if the disk has no room for it.
     """
 
     def __init__(self, sizes: npt.NDArray[np.int64], dtype: npt.DTypeLike, folder: Path) -> None:
@@ -84,7 +76,7 @@ def put_in_order(
     Args:
         parts: positions (m,) and rows (m, ...); in all, every position of the array once.
         array: gets the rows, shape (n, ...).
-        folder: the folder on whose disk the rows lie meanwhile.
+        folder: on its disk the rows are meanwhile.
     """
     record = np.dtype([("position", np.int64), ("row", array.dtype, array.shape[1:])])
     rows = max(1, BUCKET_BYTES // record.itemsize)

@@ -52,11 +52,7 @@ class UnwritableError(UserError):
 
 @contextmanager
 def disk_errors_as_one_line(path: Path | None = None) -> Iterator[None]:
-    """Turn an error of the disk within the block into an `UnwritableError`; all others pass.
-
-    Args:
-        path: what the block writes, for errors that name no file.
-    """
+    """Turn an error of the disk into an `UnwritableError`; it is of `path` if it names no file. Other errors pass."""
     try:
         yield
     except Exception as error:
@@ -68,10 +64,9 @@ def disk_errors_as_one_line(path: Path | None = None) -> Iterator[None]:
 
 @contextmanager
 def panics_as_errors(failure: str = "a tokenizer cannot read a caption") -> Iterator[None]:
-    """Turn a panic of a library in Rust within the block, which is not an `Exception`, into a `UserError`.
+    """Turn a panic of a library in Rust, which is not an `Exception`, into a `UserError`.
 
-    Tokenizers panic on a damaged ``tokenizer.json``, and on texts for which a regular expression in it takes too many
-    steps.
+    Tokenizers panic on a damaged ``tokenizer.json``, and on texts that need too many steps of a regular expression.
     """
     try:
         yield

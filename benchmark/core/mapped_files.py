@@ -65,14 +65,7 @@ def write_array(
 
 
 class LazyArray(MappedArray):
-    """A `MappedArray` that is written when its rows are first read, or when it is sent to a worker.
-
-    Args:
-        path: the ``.npy`` file.
-        shape: of the array.
-        dtype: its type.
-        fill: puts the values into the array.
-    """
+    """A `MappedArray` that `write_array` writes when its rows are first read, or when it is sent to a worker."""
 
     def __init__(
         self,

@@ -31,11 +31,7 @@ DEPTH = 5  # folders in folders
 
 @contextmanager
 def local_copy(location: str, depth: int = DEPTH) -> Iterator[Path]:
-    """Yield a local folder for `location`: of a remote folder a copy, which is removed afterwards.
-
-    Args:
-        location: path or fsspec URL.
-        depth: how deep in the folder are the files that are copied.
+    """Yield a local folder for a path or URL: of a remote folder a copy, `depth` folders deep, which is then removed.
 
     Raises `StorageError` if it cannot be read.
     """
@@ -90,11 +86,7 @@ def _upload(folder: Path, url: str, names: Collection[str]) -> None:
 
 
 class OutputFolder:
-    """Writes files named like ``shards/00000000.tar``, each of which appears whole.
-
-    Args:
-        location: path or fsspec URL of the folder, which need not exist.
-    """
+    """A folder, given by path or URL, to which files such as ``shards/00000000.tar`` are written whole."""
 
     def __init__(self, location: str | Path) -> None:
         self.location = str(location).rstrip("/")

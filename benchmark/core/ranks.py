@@ -23,12 +23,9 @@ Keep = Callable[[Columns, UidArray], npt.NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class PoolScores:
-    """The scores of several filters for a whole pool, a block at a time.
+    """The scores of several filters for a whole pool, a block at a time; temporary files are in `folder`.
 
-    Args:
-        blocks: gives the blocks whenever it is called: each filter's scores of m pairs, (m,), and their uids, (m,).
-        dtypes: the type of each filter's scores.
-        folder: where temporary files are written.
+    `blocks` gives each filter's scores of m pairs, (m,), and their uids, (m,), whenever it is called.
     """
 
     blocks: Callable[[], Iterator[tuple[Columns, UidArray]]]
@@ -117,13 +114,9 @@ def sort_scores(arrays: ScoreArrays, dtype: npt.DTypeLike, folder: Path) -> Scor
 
 
 def rank_fraction(scores: Scores, ordered: Scores) -> npt.NDArray[np.float64]:
-    """Return each of n scores' rank among `ordered` by the number of these, in (0, 1], shape (n,).
+    """Return each of n scores' rank among the m of `ordered`, divided by m: in (0, 1], shape (n,).
 
-    Ties share their mean rank, NaN stays.
-
-    Args:
-        scores: n of the ranked scores, or NaN.
-        ordered: all ranked scores in ascending order, of the same type, none of them NaN.
+    `ordered` are ascending, of the same type, without NaN. Ties share their mean rank, NaN stays.
     """
     ranks = np.full(scores.shape, np.nan)
     valid = np.flatnonzero(~np.isnan(scores))

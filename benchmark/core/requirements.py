@@ -43,14 +43,7 @@ class Requirement:
 
 
 class OnFirstUseError(Exception):
-    """Something has to be fetched or made before it can be used; `provide` does so.
-
-    Args:
-        detail: its name, and where it will be.
-        size: as in `Requirement`.
-        folder: as in `Requirement`.
-        make: fetches or makes it.
-    """
+    """Something has to be fetched or made before it can be used; `provide` does so. See `Requirement`."""
 
     def __init__(
         self,

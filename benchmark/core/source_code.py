@@ -43,11 +43,10 @@ def own_code(of: type) -> str:
 
 @cache
 def code_hash(of: type) -> str:
-    """Return a hash of the modules of a class and its bases, and of what these import from the same project.
+    """Return a hash of the modules of a class and its bases, and of their imports, lazy ones too, from their project.
 
-    A user's project is the folder that holds the module or its package. Imports are found in the files, lazy ones
-    too; nothing is imported. Comments, docstrings and formatting do not count. Of a distribution in site-packages
-    name and version count.
+    A project is the folder that holds the module or its package. Comments, docstrings and formatting do not count.
+    Of a distribution in site-packages name and version count.
     """
     parts: dict[str, str] = {}
     for base in of.__mro__:
@@ -65,7 +64,6 @@ def code_hash(of: type) -> str:
 
 
 def _hash_without_file(of: type) -> str:
-    """Return the hash of a class's own code; the empty string and a warning where its source is not kept."""
     try:
         source = inspect.cleandoc("\n" + inspect.getsource(of))
     except (OSError, TypeError):
@@ -142,16 +140,9 @@ def _hash(nodes: list[ast.AST]) -> str:
     """Return a hash of a syntax tree, the first of its `nodes`, after its docstrings are removed from it."""
     for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [part for part in node.body if not _is_text(part)]
+            texts = [p for p in node.body if isinstance(p, ast.Expr) and isinstance(p.value, ast.Constant)]
+            node.body = [part for part in node.body if part not in texts]
     return hash_text(ast.dump(nodes[0]))
-
-
-def _is_text(part: ast.stmt) -> bool:
-    return (
-        isinstance(part, ast.Expr)
-        and isinstance(part.value, ast.Constant)
-        and isinstance(part.value.value, str)
-    )
 
 
 def git_commit() -> str | None:

@@ -14,10 +14,9 @@ _SPARE = 1 << 18  # uids that are held beyond those that are kept, at least
 
 
 def hash_uids(uids: UidArray, seed: int) -> npt.NDArray[np.uint64]:
-    """Return a 64-bit hash of (seed, uid) for each of n uids, shape (n,).
+    """Return a 64-bit hash of (seed, uid) for each of n uids, shape (n,), the same on every platform.
 
-    Both words of the uid and the seed are combined and go through the finaliser of SplitMix64 (Steele et al. 2014),
-    in integer arithmetic alone: a hash depends neither on other uids and their order nor on workers or platform.
+    Both words of the uid and the seed go through the finaliser of SplitMix64 (Steele et al. 2014).
     """
     with np.errstate(over="ignore"):
         x = uids["f0"] ^ (uids["f1"] * _GOLDEN) ^ (np.uint64((seed + 1) % 2**64) * _MIX_1)
@@ -60,12 +59,7 @@ class LastTie:
 
 
 class HighestHashes:
-    """The `count` of any number of tied uids that `highest` keeps, in memory for 1.25 times `count` uids.
-
-    Args:
-        count: how many are kept, at least 1.
-        seed: the run's seed.
-    """
+    """The `count` (at least 1) of any number of tied uids that `highest` keeps, in memory for 1.25 times as many."""
 
     def __init__(self, count: int, seed: int) -> None:
         self.count = count

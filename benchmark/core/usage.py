@@ -44,12 +44,7 @@ def processor_seconds() -> float:
 
 
 def record_helpers(seconds: float, peak_rss_bytes: int) -> None:
-    """Count what processes use that work for this one, but are no children of it.
-
-    Args:
-        seconds: processor seconds since the last call.
-        peak_rss_bytes: the peak resident sets of those that run side by side, added up.
-    """
+    """Count processor seconds, and summed peak resident bytes, of processes that work for this one."""
     global _helper_seconds, _helpers_peak_rss_bytes
     _helper_seconds += seconds
     _helpers_peak_rss_bytes = max(_helpers_peak_rss_bytes, peak_rss_bytes)

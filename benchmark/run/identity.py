@@ -46,12 +46,7 @@ LATER_MODELS = {"lstm_captioner", "clip_scratch"}
 
 
 def make_run_id(job: Job, captions: str | None) -> str:
-    """Return a readable name and a hash of all that the metrics depend on.
-
-    Args:
-        job: the run.
-        captions: hash of the other captions, None if there are none.
-    """
+    """Return a readable name and a hash of all that the metrics depend on; `captions`: hash of other captions."""
     cfg = job.cfg
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
     identity["models"] = {name: identity["models"][name] for name in identity["models"].keys() - LATER_MODELS}
@@ -168,10 +163,9 @@ def run_facts(job: Job, run_id: str, samples: int, protocol: Protocol | None = N
 def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
     """Return the path of the result that this run would make again, None if there is none.
 
-    Its settings, schema, protocol and selection are this run's. The protocol has the pool's content and the versions
-    of all metrics; the subset file's name changes with the filter's code and weights. If it has another name, or
-    with `rescore`, the pairs are selected again: the same pairs give the same result. The commit may be another: the
-    caches of scores and trained models do not depend on it either. `select` scores and selects.
+    Its settings, schema, protocol and selection are this run's; the commit may be another. The subset file's name
+    changes with the filter's code and weights: if it has another name, or with `rescore`, `select` scores and selects
+    again, and the same pairs give the same result.
     """
     subset, rescore = subset_path(job), bool(job.cfg.rescore)
     since = "scored again" if rescore else "whose code or weights have changed since"

@@ -49,12 +49,7 @@ FREE |= {"checkpoint_every", "log_every", "validate_every", "workers"}
 
 
 class Timings:
-    """Seconds of earlier results on this type of device: of this machine, or else of the reference.
-
-    Args:
-        results: the folder that ``results_dir`` names; its results of other machines are left out.
-        device: ``cpu`` or ``cuda``; the reference has only results of a CPU.
-    """
+    """Seconds of earlier results on this type of device (``cpu``, ``cuda``): of this machine, or of the reference."""
 
     def __init__(self, results: Path, device: str) -> None:
         self._device = device
@@ -62,7 +57,7 @@ class Timings:
         own = [r for r in _results(results, changed_ns) if r.machine == machine()]
         self._sources = {f"{results}, on this machine": own}
         if device == "cpu":
-            self._sources.setdefault(OF_REFERENCE, _results(REFERENCE_RESULTS, 0))
+            self._sources.setdefault(OF_REFERENCE, _results(REFERENCE_RESULTS, 0))  # all of a CPU
 
     def median(self, seconds_of: Callable[[Result], float | None]) -> tuple[float | None, str]:
         """Return the median over the results for which a function knows the seconds, and whose results they are."""

@@ -38,15 +38,10 @@ LIGHT_SHARDS = 16  # statistics of so few take less time in this process than st
 
 
 class MappedCorpus:
-    """The corpus of `CorpusFilter.fit_corpus`, see `filters.embeddings.corpus.Corpus`.
+    """The corpus of `CorpusFilter.fit_corpus`, see `filters.embeddings.corpus.Corpus`: by default the whole pool.
 
-    If several shards have a uid, the row of the first counts; in a shard the last.
-
-    Args:
-        paths: the features of each shard.
-        folder: of the results.
-        engine: runs the pieces of a step.
-        survivors: the pairs of the corpus; None for the whole pool.
+    `paths` are the features of each shard, `folder` gets the results. If several shards have a uid, the row of the
+    first counts; in a shard the last.
     """
 
     def __init__(
@@ -141,10 +136,9 @@ class _WritePiece:
 
 
 def write_uids(paths: Sequence[Path], kept: UidIndex | None, folder: Path) -> None:
-    """Write the different uids of feature files in ascending order, as an array per word, whole or not at all.
+    """Write the different uids of feature files, of those `kept` or all, in ascending order, as an array per word.
 
-    Uids that are not `kept`, if these are given, are left out. Holds the uids of one file and
-    `SORTED_AT_ONCE` rows.
+    Holds the uids of one file and `SORTED_AT_ONCE` rows in memory.
     """
 
     def uids_of_files() -> Iterator[UidArray]:
@@ -185,11 +179,10 @@ def _bins(uids: UidArray) -> npt.NDArray[np.int64]:
 def fit_on_corpus(
     pool: Pool, scorer: CorpusFilter, engine: Engine, survivors: Survivors | None = None
 ) -> Seconds:
-    """Fit the filter on the features of the pool, or of the `survivors`; return the seconds that it took.
+    """Fit the filter on the cached features of the pool, or of the `survivors`; return the seconds that it took.
 
-    All features are in the cache. The results stay in the folder of this filter, pool and survivors: a run that
-    needs them again reads them, with their seconds, in which attempts that were stopped count, but not one whose
-    process was killed: nothing can record it. Raises `UserError` if the pool lacks a usable pair.
+    The results stay in a folder, with their seconds: attempts that were stopped count, killed ones cannot.
+    Raises `UserError` if the pool lacks a usable pair.
     """
     folder = fit_folder(pool, scorer, survivors)
     (features,) = scorer.features

@@ -25,11 +25,7 @@ _INFO = b"pairsift"
 class FeatureTable:
     """The features of n samples of one shard, mapped: only the rows that are read take memory.
 
-    Args:
-        uids: shape (n,).
-        columns: arrays in half precision, and nested lists, of n rows each.
-        drops: counts of the other samples by reason.
-        cost: seconds of the extraction.
+    `columns` are arrays in half precision, and nested lists, of n rows each; `drops` counts other samples by reason.
     """
 
     uids: UidArray

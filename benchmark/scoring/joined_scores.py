@@ -19,13 +19,7 @@ ROWS = 1 << 18  # of one filter in a bucket, about
 
 @dataclass(frozen=True)
 class JoinedBlock:
-    """m samples with their scores by each filter.
-
-    Args:
-        uids: their uids, shape (m,), sorted.
-        columns: each filter's scores, (m,); NaN if the filter has none.
-        files: the number of the first file that has them, (m,).
-    """
+    """m samples: `uids` (m,), sorted, scores (m,) by each filter, NaN for none, and number of the first file (m,)."""
 
     uids: UidArray
     columns: Columns
@@ -37,14 +31,10 @@ class JoinedBlock:
 
 
 class JoinedScores:
-    """The samples of all sources, each once, with the best of its scores in each.
+    """The samples of all sources, or those `among` given uids, each once, with the best of its scores in each.
 
     Filters may read differently divided files, as DataComp's metadata and tars are. So all scores are first grouped
     by a hash of the uid, in temporary files of the cache, and joined by group.
-
-    Args:
-        sources: the scores by each filter.
-        among: the samples that count, by default all.
     """
 
     def __init__(self, sources: Sequence[ScoreSource], among: UidIndex | None = None) -> None:

@@ -43,11 +43,7 @@ def parts_record(pool: Pool, scorer: Filter) -> Path:
 def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None:
     """Remove all cached scores and fits of a filter and of its parts on `pool`, and the features under them.
 
-    Args:
-        pool: the pool.
-        scorer: the filter.
-        sweep: folder of the sweep that the run is a job of. What another of its jobs has removed stays, since that
-            job may be using what it has made in its place.
+    In a `sweep`, given by its folder, each is removed once: another job may be using what it has made in its place.
     """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)

@@ -40,14 +40,9 @@ SHARDS = {batch.SHARD_CORRUPT, batch.SHARD_EMPTY}  # count shards, not pairs
 def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> ScoreTable:
     """Score every sample of `pool`, or read the parts that an earlier run wrote (see `score_paths`).
 
-    Args:
-        pool: the pool.
-        scorer: the filter.
-        engine: runs it over the shards.
-        survivors: the pairs that the filter is fitted on and scores, if its scores depend on the corpus; other scores
-            are of the whole pool, and shared by all cascades.
-
-    Raises `UserError` when the filter needs what the pool does not have, or reads what the pool hides.
+    A filter whose scores depend on the corpus is fitted on the `survivors`, by default the whole pool, and scores
+    them. Other scores are of the whole pool, and shared by all cascades. Raises `UserError` when the filter needs
+    what the pool does not have, or reads what the pool hides.
     """
     check_columns(pool, scorer)
     if not scorer.corpus_dependent:
@@ -74,11 +69,9 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
 
 
 def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> Seconds:
-    """Gather the corpus statistics of a filter that depends on them; extract its features first.
+    """Gather a filter's statistics of the `survivors`, by default of the whole pool; extract its features first.
 
-    The statistics are of the `survivors`, by default of the whole pool.
-
-    Returns the seconds that it took, without the extraction of the features.
+    Returns the seconds without the extraction; 0 for a filter that does not depend on the corpus.
     """
     if not scorer.corpus_dependent:
         return Seconds()

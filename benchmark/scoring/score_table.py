@@ -122,8 +122,7 @@ class ArraySource(ScoreSource):
 class PartSource(ScoreSource):
     """Scores of parts in one folder; a uid that occurs more than once in them counts once, with its best score.
 
-    `superfluous` is how many rows that leaves out. A part is read while the one before is worked on: two are in
-    memory, in addition to the repeated uids.
+    `superfluous` is how many rows that leaves out. Two parts at a time are in memory, and the repeated uids.
     """
 
     def __init__(self, paths: Sequence[Path], infos: Sequence[PartInfo]) -> None:
@@ -233,11 +232,7 @@ class ScoreTable:
 
 @dataclass(frozen=True)
 class Repeated:
-    """The m uids that occur more than once, sorted.
-
-    `scores` (m,) are the best of each. `rows` holds, by the number of a block, its
-    rows that have one of these uids, ascending.
-    """
+    """The m uids that occur more than once, sorted; `scores` (m,), the best of each; `rows` with them, by block."""
 
     uids: UidArray
     scores: Scores
@@ -254,10 +249,7 @@ def find_repeated(
 ) -> Repeated:
     """Find the uids that occur more than once in the blocks of `count` rows in all.
 
-    Args:
-        words: gives the two words of the uids of each block, and reads no scores for that.
-        blocks: gives uids and scores of each block; it is not called if all uids differ.
-        count: number of rows.
+    `words` gives the two words of the uids of each block; `blocks`, which is called if some may repeat, their scores.
     """
     suspects = _repeated_hashes(words(), count)
     rows, uids = list[npt.NDArray[np.int64]](), [np.empty(0, UID_DTYPE)]

@@ -151,11 +151,7 @@ class ShardReader:
 class PoolBatches(Iterable[Batch]):
     """The batches of a pool for a reader, for `Filter.fit`; picklable, and can be iterated several times.
 
-    Args:
-        pool: the pool.
-        reader: the filter that reads them.
-        among: the pairs that are read; None for all.
-        shards: the shards that are read; None for all, of which one must have a usable pair.
+    They hold the pairs `among` some, and of some `shards`; by default all, of which one pair must be usable.
     """
 
     pool: Pool
@@ -188,13 +184,7 @@ def shards_without_features(pool: Pool, reader: Reader, shards: Sequence[Shard])
 
 
 class Extraction:
-    """The features of one shard, while they are extracted.
-
-    Args:
-        features: with its models loaded.
-        tables: the features under it.
-        spent: seconds so far.
-    """
+    """The features of one shard, while they are extracted on top of `tables`; `spent` are the seconds so far."""
 
     def __init__(self, features: Features, tables: Sequence[FeatureTable], spent: Seconds) -> None:
         self.features = features
@@ -226,11 +216,7 @@ class Extraction:
 
 
 class JointPixels:
-    """Turns an image into the pixels of one or more models, one after the other: it is decoded once for all.
-
-    Args:
-        parts: the preprocessing of each model, which gives pixels of one shape (c, h, w).
-    """
+    """Turns an image into the pixels (c, h, w) of one or more models, one after the other: it is decoded once."""
 
     def __init__(self, parts: Sequence[Preprocessing]) -> None:
         self._parts = parts
@@ -254,10 +240,7 @@ class JointPixels:
 
 
 def reading_together(features: Iterable[Features], processes: int) -> list[list[Features]]:
-    """Group features by their inputs: features of images with equal batch sizes and columns read the same.
-
-    With several processes for preprocessing, features that preprocess images get pixels, the others images.
-    """
+    """Group features that read the same images in equal batches, and all pixels or, in one process, all images."""
     groups: dict[Any, list[Features]] = defaultdict(list)
     for number, of in enumerate(features):
         pixels = processes > 1 and isinstance(of, Preprocesses)

@@ -40,21 +40,18 @@ def needs_setup(scorer: Filter) -> bool:
 
 
 def is_light(scorer: Filter) -> bool:
-    """Whether few shards with cached features are scored in less time than starting a worker process takes.
-
-    So they are if all that is left to do is arithmetic on the features: no model loaded, no image read.
-    """
+    """Whether scoring is arithmetic on cached features: few shards take less time than starting a process."""
     return scorer.light or (bool(scorer.features) and "image" not in scorer.needs and not needs_setup(scorer))
 
 
 class ScoreShard:
-    """Scores shards with one filter. The part is written whole, so a killed run repeats one shard at most.
+    """Scores shards with one fitted filter. The part is written whole, so a killed run repeats one shard at most.
 
     Args:
         pool: the pool of the shards.
-        scorer: the filter, fitted.
-        shards: the path of the part of each shard that is scored.
-        fitting: the seconds that fitting took, divided by the number of shards; None for none.
+        scorer: the filter.
+        shards: the shards that are scored, with the path of each one's part.
+        fitting: seconds of the fit per shard.
         survivors: the pairs that the filter was fitted on and scores; None for the whole pool.
     """
 
@@ -63,13 +60,13 @@ class ScoreShard:
         pool: Pool,
         scorer: Filter,
         shards: Mapping[Shard, Path],
-        fitting: Seconds | None = None,
+        fitting: Seconds = Seconds(),  # noqa: B008  frozen
         survivors: Survivors | None = None,
     ) -> None:
         self.pool = pool
         self.scorer = scorer
         self.shards = shards
-        self.fitting = fitting or Seconds()
+        self.fitting = fitting
         self.survivors = survivors
         # What a light filter loads, such as a file of scores, is in memory once, not in each of many workers.
         few = len(shards) < LIGHT_SHARDS or needs_setup(scorer)
@@ -119,12 +116,7 @@ class ScoreShard:
 
 
 class ExtractShard:
-    """Extracts the features under some readers; features of images share one walk over each shard.
-
-    Args:
-        pool: the pool of the shards.
-        shards: the readers of each shard.
-    """
+    """Extracts the features under each shard's readers; features of images share one walk over the shard."""
 
     light = False
 
@@ -158,9 +150,8 @@ def run_on_shards(title: str, work: ScoreShard | ExtractShard, engine: Engine) -
 def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> None:
     """Extract what several filters lack, if more than one of them needs features of images; else nothing.
 
-    Each image is then read and decoded once for all features that read batches of the same size. The models of all
-    these filters are in memory together. Raises `UserError` if a filter needs what the pool does not have, or reads
-    what the pool hides.
+    Each image is read and decoded once for all features with batches of one size; the models are in memory together.
+    Raises `UserError` if a filter needs what the pool does not have, or reads what the pool hides.
     """
     not_scored = {leaf.key(): leaf for scorer in scorers for leaf in _not_scored(pool, scorer)}
     shards = {}

@@ -17,10 +17,9 @@ from benchmark.pool.pool import Pool
 
 @dataclass(frozen=True)
 class Survivors:
-    """Some pairs of a pool, as a subset file in the cache: workers read it, it is not sent to them.
+    """Some pairs of a pool, as a subset file in the cache, which workers read.
 
-    The file's name is a hash of the uids. Scores fitted on these pairs are cached under it, so whatever decides which
-    pairs they are (the earlier filters, thresholds, fractions, seed) decides which scores are reused.
+    The file's name is a hash of the uids, under which scores that are fitted on these pairs are cached.
     """
 
     path: Path

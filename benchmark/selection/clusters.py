@@ -29,13 +29,9 @@ EXPONENTS = {"size": 1.0, "square_root": 0.5}
 
 
 class ClusterMembers:
-    """All samples that have a score and a cluster. `sizes`, (c,), counts the samples of each cluster that has any.
+    """All samples that have a score, not NaN, and the label of a cluster.
 
-    `without_cluster` counts the samples without a cluster, with or without a score.
-
-    Args:
-        scores: the scores, NaN for none.
-        labels: the number of each sample's cluster.
+    `sizes`, (c,), counts the samples of each cluster that has any; `without_cluster` all samples without one.
     """
 
     def __init__(self, scores: ScoreSource, labels: ScoreSource) -> None:
@@ -125,10 +121,7 @@ class ClusterSelector(Selector):
     ) -> tuple[tuple[UidArray, ...], float, int]:
         """Return the uids of each epoch, sorted, their lowest score, and how many different samples have it.
 
-        Args:
-            members: the c clusters.
-            counts: how many of each cluster every epoch gets, shape (epochs, c).
-            seed: random seed of the draws.
+        `counts` says how many of each of c clusters every epoch gets, shape (epochs, c).
         """
         drawn: list[list[UidArray]] = [[] for _ in counts]
         lowest = []

@@ -87,7 +87,7 @@ class Selector(ABC):
     def select(
         self, table: ScoreTable, k: int, epochs: int, seed: int, pool: Pool, engine: Engine
     ) -> Selection:
-        """Select k samples per epoch.
+        """Select k samples per epoch by their scores in the table. Raises `UserError` if there are fewer than k.
 
         Args:
             table: the scores of `pool`.
@@ -96,25 +96,17 @@ class Selector(ABC):
             seed: random seed of the run: of draws, and of the order of equal scores (see `highest`).
             pool: the pool, for selectors that read more than scores.
             engine: runs what such selectors compute over the pool.
-
-        Raises `UserError` if fewer than k samples can be chosen.
         """
 
 
 def candidates(table: ScoreTable, k: int) -> tuple[Rows, dict[str, int]]:
-    """Return the rows of the table that have a score, and the counts of samples without one by reason.
-
-    Raises `UserError` when fewer than k rows have a score.
-    """
+    """Return the rows that have a score, and counts of the others by reason. Raises `UserError` for fewer than k."""
     valid = np.flatnonzero(~np.isnan(table.scores))
     return valid, check_scored(table.drops, len(table), len(valid), k)
 
 
 def check_scored(drops: Counter[str], count: int, scored: int, k: int) -> dict[str, int]:
-    """Return the counts of samples without a score by reason: `drops`, and the rest of `count` not `scored`.
-
-    Raises `UserError` when fewer than k have a score.
-    """
+    """Add the rest of `count` not `scored` to the `drops`. Raises `UserError` when fewer than k have a score."""
     drops = drops + Counter({NO_SCORE: count - scored})
     if k < 1 or k > scored:
         lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items())) or "none dropped"
