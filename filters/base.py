@@ -167,10 +167,7 @@ class Composite(Filter):
 
     @abstractmethod
     def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
-        """Combine each filter's scores of n pairs, any of the pool, (n,), into one such array.
-
-        NaN for a pair that is never kept.
-        """
+        """Combine each filter's scores of any n pairs, (n,), into one such array; NaN for a pair never kept."""
 
     def setup(self, device: Device) -> None:
         """Set up every part."""

@@ -7,10 +7,7 @@ from filters.base import Filter, Scores
 
 
 class Oracle(Filter):
-    """Planted grade of the pair, then planted concreteness of its caption.
-
-    The pool hides these columns from all other filters.
-    """
+    """Planted grade of the pair, then concreteness of its caption, in columns that are hidden from other filters."""
 
     needs = frozenset({"grade", "concreteness"})
     batch_size = 65536

@@ -136,10 +136,7 @@ class Nouns:
 
 
 def find_wordnet(folder: str | None) -> Files:
-    """Return the location of WordNet's files: `folder`, or by default nltk's data or Debian's folder.
-
-    Raises `UserError` when they are not found.
-    """
+    """Return `folder`, or nltk's or Debian's with WordNet's files. Raises `UserError` when they are not found."""
     locations: list[Files] = [user_path(folder)] if folder else [*_nltk_locations(), DEBIAN]
     for files in locations:
         if (files / INDEX).is_file() and (files / EXCEPTIONS).is_file():

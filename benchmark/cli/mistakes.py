@@ -71,10 +71,7 @@ def name_job(name: str, mistake: str) -> str:
 
 
 def explain_command(error: Exception, arguments: Sequence[str]) -> str:
-    """Return a one-line message for an error that the user caused; `arguments` are the command's.
-
-    Any other error is raised again.
-    """
+    """Return a one-line message for a user's error in a command with these arguments; raise any other error again."""
     text = str(error).strip().split("\n")[0]
     if isinstance(error, OverrideParseException):
         return _unreadable(error.override)

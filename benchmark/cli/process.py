@@ -18,10 +18,7 @@ LINE = "stopped; run the same command to go on"
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C was pressed, or the process was asked to end; a `KeyboardInterrupt`, as libraries clean up after one.
-
-    Its argument is the signal's number.
-    """
+    """Ctrl-C or SIGTERM, whose number is the argument; libraries clean up after a `KeyboardInterrupt`."""
 
 
 _stopped: list[Stopped] = []  # a signal handler can leave an error nowhere else
@@ -51,10 +48,7 @@ def set_environment() -> None:
 
 @contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """On Ctrl-C and SIGTERM within the block end the worker processes, print `LINE`, and exit with 130 or 143.
-
-    The block sees `Stopped`.
-    """
+    """On Ctrl-C and SIGTERM, as `Stopped`, end the worker processes, print `LINE`, and exit with 130 or 143."""
     before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

@@ -48,10 +48,7 @@ class Buckets:
 
 
 class DiskBuckets(Buckets):
-    """Buckets in a file without a name on the disk of `folder`; it ends with this object or its process.
-
-    Raises `UserError` if the disk has no room for it.
-    """
+    """Buckets in a file without a name in `folder`, gone with them. Raises `UserError` if the disk has no room."""
 
     def __init__(self, sizes: npt.NDArray[np.int64], dtype: npt.DTypeLike, folder: Path) -> None:
         count = int(sizes.sum())

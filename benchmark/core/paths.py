@@ -28,10 +28,7 @@ Room = _Kept | _Computed  # the folders of the cache
 
 
 def cache_dir() -> Path:
-    """Return ``$XDG_CACHE_HOME/pairsift`` (default ``~/.cache/pairsift``).
-
-    Raises `UserError` if it is a URL, or below a home folder that nobody knows.
-    """
+    """Return ``$XDG_CACHE_HOME/pairsift``, or below ``~/.cache``. Raises `UserError` for a URL or an unknown home."""
     base = cache_home()
     if "://" in base or base.startswith("~"):
         raise UserError(f"XDG_CACHE_HOME={base} must be a folder of this machine; results_dir may be a URL")

@@ -68,10 +68,7 @@ class Loadable(Protocol):
 
 @dataclass(frozen=True)
 class PixelBatch:
-    """The pixels of a batch's m readable images on the model's device, (m, c, h, w).
-
-    `reasons` has for each image the reason why it is not readable, or None.
-    """
+    """Pixels (m, c, h, w) of a batch's readable images on the model's device; for each image its reason, or None."""
 
     pixels: torch.Tensor
     reasons: list[str | None]

@@ -111,10 +111,7 @@ def _list_here(folder: Path) -> list[Entry]:
 
 
 def list_files(url: str, depth: int = 0) -> dict[str, Entry]:
-    """Return the files in a folder by their paths in it, with those in its folders down to `depth` below it.
-
-    Hidden ones are left out.
-    """
+    """Return the files in a folder, and in its folders down to `depth`, by their paths in it; no hidden ones."""
     files: dict[str, Entry] = {}
     for entry in list_folder(url):
         if entry.name.startswith("."):

@@ -1,7 +1,4 @@
-"""A sample's identity: 128 bits, in arrays and the project's own files as two 64-bit words.
-
-People and foreign files have it as 32 hex characters.
-"""
+"""A sample's identity: 128 bits, in arrays and our own files as two 64-bit words, elsewhere as 32 hex characters."""
 
 import hashlib
 import re

@@ -14,10 +14,7 @@ WHITE, INK, GREY, GOLD = (250, 250, 250), (40, 40, 48), (206, 208, 212), (255, 2
 
 
 class Pen:
-    """Draws around a group of things.
-
-    Coordinates are relative to the group's centre, in units of half its extent; x points in the facing direction.
-    """
+    """Draws around a group of things, from its centre, in units of half its extent; x points the way it faces."""
 
     def __init__(self, image: Image, thing: Thing) -> None:
         reach = max(abs(v) for offset in FORMATIONS[thing.count - 1] for v in offset) + 1

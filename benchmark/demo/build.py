@@ -30,10 +30,7 @@ def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:
 
 
 def build_pool(root: Path, config: DemoConfig, pairs: pa.Table, workers: int) -> None:
-    """Write the pool of `pairs` to `root` without evaluation sets: ``shards/*.tar`` and ``metadata/*.parquet``.
-
-    `root` appears only once everything is written.
-    """
+    """Write ``shards/*.tar`` and ``metadata/*.parquet`` of `pairs` to `root`, which appears once all are written."""
     with atomic_folder(root) as folder:
         _write(folder, config, pairs, workers, sets=False)
 

@@ -39,10 +39,7 @@ class DemoConfig:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all settings that decide the demo's bytes.
-
-        Raises `UserError` if no world with these settings is shipped.
-        """
+        """A hash of all settings that decide the demo's bytes. Raises `UserError` if no such world is shipped."""
         check_world(self.pairs, self.seed, self.consistency, bool(self.cut))
         return fingerprint_of(asdict(self))
 

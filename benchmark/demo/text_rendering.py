@@ -24,10 +24,7 @@ MAX_OVERLAY_HEIGHT = 17  # small enough to leave most of the scene visible
 
 
 def _lines(words: Sequence[str], limit: float, height: int) -> tuple[tuple[str, ...], float]:
-    """Break `words` into lines of at most `limit` pixels; return them and the width of the widest.
-
-    A word that is wider gets a separate line.
-    """
+    """Break `words` into lines of at most `limit` pixels, if no single word is wider; return also the widest."""
     lines: list[str] = []
     widths: list[float] = []
     for word in words:

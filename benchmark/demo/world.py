@@ -116,10 +116,7 @@ def _arrange_pair(
 
 
 def arrange(things: Sequence[Thing], relation: str, place: str, rng: np.random.Generator) -> Scene:
-    """Return the scene in which the up to three `things` have positions and sizes.
-
-    In the studio there is a single thing, large and centred.
-    """
+    """Return the scene with its up to three things arranged; in the studio a single one, large and centred."""
     first, *others = things
     if place == STUDIO:
         shown = _sized(first._replace(x=0.5, y=0.5), 0.3 if first.count == 1 else 0.17)

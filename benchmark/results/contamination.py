@@ -43,10 +43,7 @@ class NearImages:
     device: torch.device
 
     def find(self, pool: Pool, sets: Mapping[str, Sequence[ImageFile]]) -> dict[str, UidArray] | None:
-        """Return the uids of pairs near to an image of each evaluation set, by its name.
-
-        None unless all embeddings of the pool are in the cache.
-        """
+        """Return the uids of pairs near to each set's images, by its name; None unless all embeddings are cached."""
         paths = [features_path(pool, shard, self.features) for shard in pool.tars]
         if not paths or not all(intact(path) for path in paths):
             return None

@@ -208,10 +208,7 @@ def _fractions(pool: Counter[str], kept: Counter[str], of_pool: int, of_kept: in
 
 
 def have_text(pool: Pool, scorer: Reader, uids: UidArray) -> npt.NDArray[np.float64]:
-    """Return for each of n images 1 if it has a text area, 0 if not, NaN if `scorer` did not look, shape (n,).
-
-    It reads the cached features of the filter.
-    """
+    """Return 1 for each of n images with text, 0 without, NaN unless `scorer`'s cached features say, shape (n,)."""
     distinct = unite_uids([uids])
     index = UidIndex(distinct)
     text = np.full(len(distinct), np.nan)

@@ -14,10 +14,7 @@ FILE = "selection.json"
 
 @dataclass(frozen=True)
 class Histogram:
-    """Pairs of the pool, and the kept pairs among them, in n bins; the outer bins include pairs beyond the edges.
-
-    There are n + 1 edges, ascending.
-    """
+    """Pairs of the pool, and the kept ones, in n bins with n + 1 edges; the outer bins include pairs beyond."""
 
     edges: tuple[float, ...]
     pool: tuple[int, ...]

@@ -258,10 +258,7 @@ def resolved(cfg: Any) -> Any:
 
 
 def recorded(cfg: Any) -> Any:
-    """Return `resolved(cfg)` with infinities and NaN as strings, which JSON needs (``filter.norm=inf``).
-
-    URLs are without credentials.
-    """
+    """Return `resolved(cfg)` with infinities and NaN as strings, for JSON, and URLs without credentials."""
     plain = json.loads(
         json.dumps(resolved(cfg)), parse_constant=lambda name: name.removesuffix("inity").lower()
     )
@@ -274,10 +271,7 @@ def explain_all(error: Exception) -> list[str]:
 
 
 def explain(error: Exception) -> str:
-    """Return a one-line message for an error that the user caused, with a suggestion for a misspelt name.
-
-    Any other error is raised again.
-    """
+    """Return a one-line message for a user's error, with a suggestion for a misspelt name; raise any other again."""
     if isinstance(error, InstantiationException) and error.__cause__ is not None:
         # Hydra wraps all errors of a constructor; only these causes are mistakes of the user.
         if isinstance(error.__cause__, UserError | OmegaConfBaseException):

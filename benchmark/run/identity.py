@@ -85,10 +85,7 @@ def portable_hash(identity: dict[str, Any]) -> str:
 
 
 def make_protocol(job: Job) -> Protocol:
-    """Return the facts that runs must share to be compared with this one.
-
-    Raises `UserError` if the starting weights of a model cannot be had.
-    """
+    """Return the facts that comparable runs share. Raises `UserError` if starting weights cannot be had."""
     facts = {
         "pool": str(pool_content(job.pool)),
         SIZE: "all pairs that pass" if job.k is None else f"{job.k:,} pairs",

@@ -27,10 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def profile(job: Job) -> None:
-    """Profile the captions of a pool, then its images unless `profile.images` is false.
-
-    Shows the tables; prints the paths of the JSONs and of the page.
-    """
+    """Profile a pool's captions, then its images unless `profile.images` is false; print the JSONs and the page."""
     samples, pool = job.cfg.profile.samples, job.pool
     if not job.cfg.profile.images:
         table, path = _captions(job)

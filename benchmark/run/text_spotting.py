@@ -44,10 +44,7 @@ def text_spotting(job: Job) -> None:
 
 
 def load_vocabulary(job: Job) -> Vocabulary:
-    """Count the n-grams of the pool's captions, of the text in its images, or of a file.
-
-    Raises `UserError` when there are none.
-    """
+    """Count n-grams of the pool's captions, of the text in its images, or of a file. Raises `UserError` if none."""
     task = job.cfg.task
     if str(task.vocabulary) == CAPTIONS:
         drops: Counter[str] = Counter()

@@ -46,10 +46,7 @@ def every(scores: Scores) -> npt.NDArray[np.bool_]:
 
 
 class ScoreSource(ABC):
-    """n uids, each once, and their scores. `dtype` is the type of the scores: float32 or float64.
-
-    `files` are the names of the files that hold them.
-    """
+    """n uids, each once, and their float32 or float64 scores; `files` are the names of the files that hold them."""
 
     dtype: np.dtype[Any]
     files: Collection[str]

@@ -13,10 +13,7 @@ from filters.base import Scores
 
 
 class BoundedSource(ScoreSource):
-    """The scores that a selection sees: those within the bounds, all 1 if the filter decides; and NaN.
-
-    `outside` counts the others by reason.
-    """
+    """Scores within the bounds, all 1 if the filter decides, and NaN; `outside` counts the others by reason."""
 
     def __init__(self, source: ScoreSource, bounds: Bounds) -> None:
         self.files = source.files

@@ -30,10 +30,7 @@ OPENED_PACKAGES = ("lang", "math", "util", "util.concurrent", "net", "text", "io
 
 
 def corenlp_folder() -> Path:
-    """Return the folder with both CoreNLP jars: this project's cache, or pycocoevalcap's ``spice/lib``.
-
-    Raises `UnavailableError`, which says how to get them.
-    """
+    """Return the folder of both CoreNLP jars, cached or pycocoevalcap's. Raises `UnavailableError` without them."""
     cached = cache_folder("corenlp")
     for folder in (cached, SPICE / "lib"):
         if all((folder / jar).is_file() for jar in CORENLP_JARS):

@@ -47,10 +47,7 @@ def tokenize_corpus(corpus: Corpus, java: Java) -> Corpus:
 
 
 def clean_corpus(corpus: Corpus) -> Corpus:
-    """Return the corpus as metrics read it: the beginning of every caption, one line of valid text.
-
-    It holds the references of its images only.
-    """
+    """Return the corpus as metrics read it: the beginning of each caption in one line, of its images only."""
     return Corpus(
         {image: one_line(model_text(caption)) for image, caption in corpus.candidates.items()},
         {image: [one_line(model_text(t)) for t in corpus.references[image]] for image in corpus.candidates},

@@ -61,10 +61,7 @@ class Recipe:
         return {name: getattr(self, name) for name in names}
 
     def passes(self, processes: int) -> tuple[int, int]:
-        """Return the samples per forward pass, and the passes per step, of each of `processes` devices.
-
-        `batch` must be a multiple of `processes`.
-        """
+        """Return the samples per forward pass, and passes per step, of each of the `processes`."""
         samples = self.batch // processes
         least = -(-samples // (self.micro_batch or samples))
         accumulated = next(count for count in range(least, samples + 1) if samples % count == 0)

@@ -56,10 +56,7 @@ class CaptionParser(Identified):
         self._pipeline = load_pipeline(self.name, self.parse)
 
     def read(self, texts: Sequence[str], extract: "Callable[[Doc], T]") -> list[T]:
-        """Return ``extract(doc)`` for the parsed document of each of n captions; equal captions are parsed once.
-
-        Captions are truncated to `MAX_CHARACTERS`.
-        """
+        """Return ``extract(doc)`` of n parsed captions, cut to `MAX_CHARACTERS`; equal ones are parsed once."""
         assert self._pipeline is not None, "setup comes before read"
         truncated = [text[:MAX_CHARACTERS] for text in texts]
         distinct = list(dict.fromkeys(truncated))

@@ -87,10 +87,7 @@ class SceneGraph:
 
     @property
     def complexity(self) -> int:
-        """The highest number of attributes and relations of any object; 0 without objects.
-
-        Radenovic et al. 2023, section 3.1.
-        """
+        """The most attributes and relations of any object, or 0 (Radenovic et al. 2023, section 3.1)."""
         counts = Counter(end for start, _, stop in self.relations for end in {start, stop})
         counts.update(thing for thing, _ in self.attributes)
         return max(counts.values(), default=0)

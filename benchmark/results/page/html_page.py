@@ -1,7 +1,4 @@
-"""Pages of HTML, one file each, which open from disk and load nothing, light or dark as the reader's system is.
-
-All text is escaped but `markupsafe.Markup`.
-"""
+"""Pages of HTML in one file that loads nothing, light or dark as the system; text is escaped, `Markup` is not."""
 
 import base64
 import hashlib

@@ -78,10 +78,7 @@ def heading(metric: Metric) -> str:
 
 
 def table_columns(metrics: Iterable[Metric]) -> dict[str, dict[str, Metric]]:
-    """Return the columns of each table by the end of its title: metrics by name, known metrics first.
-
-    Details are in no table.
-    """
+    """Return the columns of each table by the end of its title: known metrics first, and no details."""
     given = {metric.name: metric for metric in metrics if not metric.detail}
     unknown = {name: metric for name, metric in given.items() if name not in SHORT}
     columns = {ending: {n: given[n] for n in known if n in given} for ending, known in COLUMNS.items()}
@@ -104,10 +101,7 @@ def few_columns(sets: Iterable[Iterable[Metric]]) -> dict[str, Metric]:
 def choose_metrics(
     names: Sequence[str], results: Iterable[Result], evaluations: Iterable[Evaluation]
 ) -> set[str]:
-    """Return the metrics with these names, or the names of their columns, in upper or lower case.
-
-    Raises `UserError` for a name that the results lack.
-    """
+    """Return the metrics of these names, or column names, in any case. Raises `UserError` for an unknown one."""
     parts = [trained.evaluations for result in results for trained in result.downstream.values()]
     parts += [evaluation.evaluations for evaluation in evaluations]
     held = {metric.name for part in parts for metrics in part.values() for metric in metrics}

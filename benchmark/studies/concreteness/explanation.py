@@ -28,10 +28,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A caption's score and its words, in their order.
-
-    `filter` names the filter's config, `config` holds its settings, `key` is its cache key.
-    """
+    """A caption's score and its words in order, by the filter of that name, settings and cache key."""
 
     SCHEMA: ClassVar[Schema] = Schema(
         "explanation", 2, "explained", "python -m benchmark task=concreteness task.explain=CAPTION"

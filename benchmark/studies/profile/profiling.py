@@ -108,10 +108,7 @@ class Profile(Provenance):
 
 
 def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, seed: int) -> Profile:
-    """Profile a pool, or a `PoolSample` of one, with at most `clusters` image clusters.
-
-    Raises `UserError` when no sample can be measured.
-    """
+    """Profile a pool, or a sample of it, in at most `clusters`. Raises `UserError` if no sample can be measured."""
     measured, drops, seconds = measure(
         pool, measuring_filters(tools.spotter, tools.clip), tools.spotter.legible, engine
     )

@@ -128,10 +128,7 @@ def by_cluster(measured: Measurements, clusters: Integers, seed: int) -> list[tu
 
 
 def histograms(measured: Measurements) -> dict[str, Histogram]:
-    """Return the distribution of each relative score over the images with text whose score the removal changed.
-
-    All have the same bins, `BIN` wide.
-    """
+    """Return the distribution, in bins `BIN` wide, of each relative score that the removal of text changed."""
     columns = {name: column(measured, name)[measured.text] for name in RELATIVE}
     columns = {name: values[values != 0] for name, values in columns.items()}
     # The middle of a bin is a multiple of its width, so that values close to 0 share one bin.

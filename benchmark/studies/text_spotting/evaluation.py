@@ -90,10 +90,7 @@ class TextSpottingEvaluation(Provenance):
 def evaluate(
     model: Model, vocabulary: Vocabulary, *, sample: int | None, seed: int
 ) -> TextSpottingEvaluation:
-    """Evaluate the model on `sample` n-grams, drawn without replacement, or on the whole vocabulary for None.
-
-    Raises `UserError` when none can be rendered.
-    """
+    """Evaluate the model on `sample` random n-grams, or all for None. Raises `UserError` if none can be rendered."""
     started = time.monotonic()
     rows = _draw(len(vocabulary.ngrams), sample, seed)
     reasons = [unrenderable_reason(vocabulary.ngrams[row]) for row in rows]

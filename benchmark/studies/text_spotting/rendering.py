@@ -59,10 +59,7 @@ def unrenderable_reason(text: str) -> Reason | None:
 
 
 def render(text: str) -> list[Image.Image]:
-    """Return `text` in the middle of an RGB image, 224 x 224, once per style.
-
-    Raises `ValueError` when it does not fit, see `unrenderable_reason`.
-    """
+    """Return `text` centred on an RGB image, 224 x 224, per style. Raises `ValueError` if it is unrenderable."""
     height = letter_height(text)
     if height is None:
         raise ValueError(f"{text[:40]!r} is too wide")

@@ -45,10 +45,7 @@ class Similarities:
 
 
 def measure(encoder: Encoder, texts: Sequence[str], seed: int) -> Similarities:
-    """Render `texts` and compare them with images; only one batch of images is in memory at a time.
-
-    `seed` is the random seed of the controls.
-    """
+    """Render `texts`, a batch of images at a time, and compare; `seed` is the random seed of the controls."""
     shape = len(texts), len(STYLES)
     own, other = np.empty(shape, np.float32), np.full(shape, np.nan, np.float32)
     order = np.random.default_rng(seed).permutation(len(texts))  # the next text is then a random one

@@ -23,10 +23,7 @@ SHARDS, ROWS = 16, 20_000
 
 @dataclass(frozen=True)
 class CaptionProfile(Provenance):
-    """Statistics of a random sample of a pool's captions.
-
-    `ratings_sha256` is the hash of the rated words, None without them.
-    """
+    """Statistics of a random sample of a pool's captions; `ratings_sha256` is of the rated words, None without."""
 
     SCHEMA: ClassVar[Schema] = Schema("caption_profile", 1, "profile", "python -m benchmark task=profile")
 
