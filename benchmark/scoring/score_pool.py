@@ -3,7 +3,7 @@
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from benchmark.core import batch
 from benchmark.core.batch import DUPLICATE_UID, counts
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
-from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
+from benchmark.core.uids import UID_DTYPE, sort_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
@@ -27,7 +27,7 @@ from benchmark.scoring.shard_part import require_all_parts
 from benchmark.scoring.shard_reader import PoolBatches, check_columns, shards_without_features
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard, run_on_shards
 from benchmark.scoring.survivors import Survivors, save_survivors
-from filters.base import Composite, Filter, Scores
+from filters.base import Composite, Filter
 from filters.composite import Cascade, OverPool
 from filters.embeddings.corpus import CorpusFilter
 
@@ -115,7 +115,19 @@ def _score_composite(
     started = now()
     joined = JoinedScores([table.source for table in tables], among)
     combine = scorer.over(joined.scores()) if isinstance(scorer, OverPool) else scorer.combine
-    _write_composite(joined.by_file(combine), tables, parts, combining + since(started))
+    # Drop counts and the filters' seconds belong to the whole pool, as the filters may read different shards: they
+    # are in the first part, with the seconds of combining so far.
+    drops = Counter[str]()
+    for table in tables:
+        drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
+    paths = {path.name: path for path in parts.values()}
+    first = next(iter(paths))
+    for file, uids, scores in joined.by_file(combine):
+        costs = {SCORING: combining + since(started)}
+        if file == first:
+            costs = add_filters([*(table.costs for table in tables), costs])
+        write_part(paths[file], uids, scores, drops if file == first else {}, costs)
+        started, combining = now(), Seconds()
     return min(table.reused for table in tables)
 
 
@@ -131,41 +143,10 @@ def _survivors(pool: Pool, scorer: Cascade, joined: JoinedScores, name: str) -> 
     return save_survivors(pool, uids[sort_uids(uids)])
 
 
-def _write_composite(
-    scores: Iterable[tuple[str, UidArray, Scores]],
-    tables: Sequence[ScoreTable],
-    parts: Mapping[Shard, Path],
-    combining: Seconds,
-) -> None:
-    """Write the combined scores of each file, each with the seconds of combining them.
-
-    Drop counts and the filters' seconds belong to the whole pool: a sample that two filters drop counts once, and the
-    filters may read different shards. They are in the first part, with the seconds of `combining` so far.
-    """
-    drops = Counter[str]()
-    for table in tables:
-        drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
-    paths = {path.name: path for path in parts.values()}
-    first = next(iter(paths))
-    started = now()
-    for file, uids, combined in scores:
-        costs = {SCORING: combining + since(started)}
-        if file == first:
-            costs = add_filters([*(table.costs for table in tables), costs])
-        write_part(paths[file], uids, combined, drops if file == first else {}, costs)
-        started, combining = now(), Seconds()
-
-
 def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) -> None:
     """Log in one line which pairs were lost, by reason.
 
-    Args:
-        pool: the pool.
-        table: its scores.
-        shards: number of shards that the filter reads.
-        tolerate: fraction of the pairs, and of the shards, that may be lost (``scoring.tolerate``).
-
-    Raises `UserError` if more are lost, or if all are.
+    Raises `UserError` if all are, or more of the pairs, or of the filter's `shards`, than the fraction `tolerate`.
     """
     if not len(table):
         raise pool.nothing_usable(table.drops)

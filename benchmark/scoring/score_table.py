@@ -36,7 +36,6 @@ _MIX_HIGH = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_LOW = np.uint64(0x9E3779B97F4A7C15)
 _Hashes = npt.NDArray[np.uint64]
 Block = tuple[UidArray, Scores]
-Words = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
 Keep = Callable[[Scores], npt.NDArray[np.bool_]]
 
 
@@ -127,8 +126,8 @@ class PartSource(ScoreSource):
         self.files = self._paths.keys()
         rows = sum(info.rows for info in infos)
         self.dtype = np.result_type(*(info.dtype for info in infos))
-        self._repeated = find_repeated(self._words, self._rows, rows)
-        self.superfluous = self._repeated.superfluous
+        self._repeated = self._find_repeated(self._repeated_hashes(rows))
+        self.superfluous = sum(map(len, self._repeated.rows.values())) - len(self._repeated.uids)
         self._count = rows - self.superfluous
 
     def __len__(self) -> int:
@@ -159,13 +158,26 @@ class PartSource(ScoreSource):
         uids, scores = read_part(self._paths[file])
         return uids, np.asarray(scores, self.dtype)
 
-    def _words(self) -> Iterator[Words]:
+    def _repeated_hashes(self, count: int) -> _Hashes:
+        """Return the hashes that occur more than once, sorted: of equal uids, and hardly ever of others."""
+        hashes, end = np.empty(count, np.uint64), 0
         for table in self._tables(*UID_COLUMNS):
-            high, low = (to_numpy(table[name]) for name in UID_COLUMNS)
-            yield high, low
+            start, end = end, end + len(table)
+            hashes[start:end] = hash_words(*(to_numpy(table[name]) for name in UID_COLUMNS))
+        hashes.sort()
+        return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
-    def _rows(self) -> Iterator[Block]:
-        return map(self.read, self.files)
+    def _find_repeated(self, suspects: _Hashes) -> "Repeated":
+        """Find the uids that occur more than once among those with one of the hashes."""
+        rows, uids = list[npt.NDArray[np.int64]](), [np.empty(0, UID_DTYPE)]
+        scores: list[Scores] = [np.empty(0, np.float32)]
+        for ids, values in map(self.read, self.files) if len(suspects) else ():
+            hashes = hash_words(ids["f0"], ids["f1"])
+            positions = np.minimum(np.searchsorted(suspects, hashes), len(suspects) - 1)
+            rows.append(np.flatnonzero(suspects[positions] == hashes))
+            uids.append(ids[rows[-1]])
+            scores.append(values[rows[-1]])
+        return _group(rows, np.concatenate(uids), np.concatenate(scores))
 
     def _tables(self, *columns: str) -> Iterator[pa.Table]:
         return prefetch_map(lambda path: read_columns(path, *columns), self._paths.values(), 1)
@@ -235,30 +247,6 @@ class Repeated:
     scores: Scores
     rows: dict[int, npt.NDArray[np.int64]]
 
-    @property
-    def superfluous(self) -> int:
-        """How many rows there are beyond the first of each uid."""
-        return sum(map(len, self.rows.values())) - len(self.uids)
-
-
-def find_repeated(
-    words: Callable[[], Iterator[Words]], blocks: Callable[[], Iterator[Block]], count: int
-) -> Repeated:
-    """Find the uids that occur more than once in the blocks of `count` rows in all.
-
-    `words` gives the two words of the uids of each block; `blocks`, which is called if some may repeat, their scores.
-    """
-    suspects = _repeated_hashes(words(), count)
-    rows, uids = list[npt.NDArray[np.int64]](), [np.empty(0, UID_DTYPE)]
-    scores: list[Scores] = [np.empty(0, np.float32)]
-    for ids, values in blocks() if len(suspects) else ():
-        hashes = hash_words(ids["f0"], ids["f1"])
-        positions = np.minimum(np.searchsorted(suspects, hashes), len(suspects) - 1)
-        rows.append(np.flatnonzero(suspects[positions] == hashes))
-        uids.append(ids[rows[-1]])
-        scores.append(values[rows[-1]])
-    return _group(rows, np.concatenate(uids), np.concatenate(scores))
-
 
 def _group(rows: list[npt.NDArray[np.int64]], uids: UidArray, scores: Scores) -> Repeated:
     """Keep the found rows whose whole uids are equal, not only their hashes."""
@@ -276,16 +264,6 @@ def _group(rows: list[npt.NDArray[np.int64]], uids: UidArray, scores: Scores) ->
         number: of[mask] for number, (of, mask) in enumerate(zip(rows, masks, strict=True)) if mask.any()
     }
     return Repeated(uids[starts][sizes > 1], best[sizes > 1], of_blocks)
-
-
-def _repeated_hashes(words: Iterator[Words], count: int) -> _Hashes:
-    """Return the hashes that occur more than once, sorted: of equal uids, and hardly ever of others."""
-    hashes, end = np.empty(count, np.uint64), 0
-    for high, low in words:
-        start, end = end, end + len(high)
-        hashes[start:end] = hash_words(high, low)
-    hashes.sort()
-    return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
 
 def hash_words(high: _Hashes, low: _Hashes) -> _Hashes:

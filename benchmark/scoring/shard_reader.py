@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,21 +177,21 @@ def features_path(pool: Pool, shard: Shard, features: Features) -> Path:
     return folder / f"{shard.name}-{shard.fingerprint}.arrow"
 
 
-def shards_without_features(pool: Pool, reader: Reader, shards: Sequence[Shard]) -> list[Shard]:
+def shards_without_features(pool: Pool, reader: Reader, shards: Iterable[Shard]) -> list[Shard]:
     """Return the shards that lack some of the features under `reader`, at any depth, in the cache."""
     features = reader.all_features().values()
     return [shard for shard in shards if not all(intact(features_path(pool, shard, of)) for of in features)]
 
 
+@dataclass
 class Extraction:
     """The features of one shard, while they are extracted on top of `tables`; `spent` are the seconds so far."""
 
-    def __init__(self, features: Features, tables: Sequence[FeatureTable], spent: Seconds) -> None:
-        self.features = features
-        self.tables = tables
-        self.spent = spent
-        self._uids = [np.empty(0, UID_DTYPE)]
-        self._columns: dict[str, list[Any]] = {}
+    features: Features
+    tables: Sequence[FeatureTable]
+    spent: Seconds
+    _uids: list[UidArray] = field(default_factory=lambda: [np.empty(0, UID_DTYPE)])
+    _columns: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, batch: Batch) -> None:
         """Extract from those samples of a batch that the features under these have."""
@@ -199,7 +199,7 @@ class Extraction:
         if joined := join(batch, self.tables):
             self._uids.append(joined.uids)
             for name, values in self.features.extract(joined).items():
-                self._columns.setdefault(name, []).append(values)
+                self._columns[name].append(values)
         self.spent += since(started)
 
     def drops(self, read: Counter[str]) -> Counter[str]:

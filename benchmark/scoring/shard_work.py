@@ -6,7 +6,9 @@ import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,35 +46,23 @@ def is_light(scorer: Filter) -> bool:
     return scorer.light or (bool(scorer.features) and "image" not in scorer.needs and not needs_setup(scorer))
 
 
+@dataclass
 class ScoreShard:
-    """Scores shards with one fitted filter. The part is written whole, so a killed run repeats one shard at most.
+    """Scores shards with one fitted filter. The part is written whole, so a killed run repeats one shard at most."""
 
-    Args:
-        pool: the pool of the shards.
-        scorer: the filter.
-        shards: the shards that are scored, with the path of each one's part.
-        fitting: seconds of the fit per shard.
-        survivors: the pairs that the filter was fitted on and scores; None for the whole pool.
-    """
+    pool: Pool
+    scorer: Filter
+    shards: Mapping[Shard, Path]  # the path of the part of each shard that is scored
+    fitting: Seconds = field(default_factory=Seconds)  # of the fit, per shard
+    survivors: Survivors | None = None  # that the filter was fitted on and scores; None for the whole pool
+    _reader: ShardReader | None = None
+    _index: UidIndex | None = None
 
-    def __init__(
-        self,
-        pool: Pool,
-        scorer: Filter,
-        shards: Mapping[Shard, Path],
-        fitting: Seconds = Seconds(),  # noqa: B008  frozen
-        survivors: Survivors | None = None,
-    ) -> None:
-        self.pool = pool
-        self.scorer = scorer
-        self.shards = shards
-        self.fitting = fitting
-        self.survivors = survivors
+    def __post_init__(self) -> None:
         # What a light filter loads, such as a file of scores, is in memory once, not in each of many workers.
-        few = len(shards) < LIGHT_SHARDS or needs_setup(scorer)
-        self.light = few and is_light(scorer) and not shards_without_features(pool, scorer, list(shards))
-        self._reader: ShardReader | None = None
-        self._index: UidIndex | None = None
+        few = len(self.shards) < LIGHT_SHARDS or needs_setup(self.scorer)
+        light = few and is_light(self.scorer)
+        self.light = light and not shards_without_features(self.pool, self.scorer, self.shards)
 
     def setup(self, device: str) -> None:
         """Load the filter's models."""
@@ -115,15 +105,14 @@ class ScoreShard:
         return scores
 
 
+@dataclass
 class ExtractShard:
     """Extracts the features under each shard's readers; features of images share one walk over the shard."""
 
-    light = False
-
-    def __init__(self, pool: Pool, shards: Mapping[Shard, Sequence[Reader]]) -> None:
-        self.pool = pool
-        self.shards = shards
-        self._reader: ShardReader | None = None
+    pool: Pool
+    shards: Mapping[Shard, Sequence[Reader]]
+    light: ClassVar = False
+    _reader: ShardReader | None = None
 
     def setup(self, device: str) -> None:
         """Load nothing yet: models are loaded with the first shard that lacks their features."""
