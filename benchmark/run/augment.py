@@ -28,10 +28,6 @@ def augment(job: Job) -> None:
     default = cache_folder("augmented", f"{name}-{identity[:16]}")
     folder = default if output is None else output
     drops = write_captions(subset, identity, augmenter, folder, job.engine)
-    log.info(
-        "augment: captions of %s of %s samples (dropped: %s)",
-        f"{len(subset) - drops.total():,}",
-        f"{len(selection.uids):,}",
-        counts(drops | subset.missing) or "none",
-    )
+    written = f"{len(subset) - drops.total():,} of {len(selection.uids):,} samples"
+    log.info("augment: captions of %s (dropped: %s)", written, counts(drops | subset.missing) or "none")
     print_result(str(folder))

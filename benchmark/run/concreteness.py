@@ -51,22 +51,13 @@ def concreteness(job: Job) -> None:
 def evaluate_on(job: Job, benchmarks: Iterable[RatedTexts]) -> list[Path]:
     """Evaluate the filter, show the tables of all evaluations, and return the paths of the new records."""
     scorer, folder = fitted_filter(job), job.results_dir
-    paths = []
+    name, config, paths = job.choices["filter"], resolved(filter_settings(job.cfg)), []
     for rated in benchmarks:
         log.info("concreteness: %s texts of %s", f"{len(rated.texts):,}", rated.source)
-        evaluation = evaluate(
-            scorer,
-            rated,
-            name=job.choices["filter"],
-            config=resolved(filter_settings(job.cfg)),
-            seed=job.seed,
-        )
+        evaluation = evaluate(scorer, rated, name=name, config=config, seed=job.seed)
         if evaluation.unscored:
-            log.warning(
-                "concreteness: %d of %d texts got no score and are left out",
-                evaluation.unscored,
-                evaluation.count,
-            )
+            of = f"{evaluation.unscored} of {evaluation.count} texts"
+            log.warning("concreteness: %s got no score and are left out", of)
         paths.append(write_record(folder, evaluation))
     tables = concreteness_tables(read_records(folder, ConcretenessEvaluation))
     of_paper = [number for number in "346" if any(f"(as Table {number})" in table.title for table in tables)]
@@ -101,15 +92,8 @@ def explain(job: Job) -> None:
     scorer = fitted_filter(job)
     caption = str(job.cfg.task.explain)
     score, words = leave_one_out(scorer, caption)
-    explanation = Explanation(
-        caption,
-        job.choices["filter"],
-        resolved(filter_settings(job.cfg)),
-        scorer.key(),
-        score,
-        words,
-        library_versions(),
-    )
+    name, config, versions = job.choices["filter"], resolved(filter_settings(job.cfg)), library_versions()
+    explanation = Explanation(caption, name, config, scorer.key(), score, words, versions)
     terminal = console()
     terminal.print(coloured_line(explanation))
     terminal.print(contribution_table(explanation))

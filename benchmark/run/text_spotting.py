@@ -62,13 +62,8 @@ def load_vocabulary(job: Job) -> Vocabulary:
         raise UserError(
             f"task.vocabulary={task.vocabulary} has no {task.ngram}-gram; give longer texts, or a smaller task.ngram"
         )
-    log.info(
-        "text spotting: %s of %s %d-grams of %s",
-        f"{len(vocabulary.ngrams):,}",
-        f"{vocabulary.distinct:,}",
-        vocabulary.ngram,
-        vocabulary.source,
-    )
+    kept = f"{len(vocabulary.ngrams):,} of {vocabulary.distinct:,} {vocabulary.ngram}-grams"
+    log.info("text spotting: %s of %s", kept, vocabulary.source)
     return vocabulary
 
 

@@ -53,31 +53,23 @@ def _train_backbone(job: Job, subset: Subset, sha256: str, labels: TopicLabels) 
     with one_launch(run_dir, job.device):
         report = model.train(subset, run_dir, job.device, job.tracker, fingerprint)
     lowest, constant = labels.references()
-    log.info(
-        "weak backbone: loss %s of the last batch after %s samples, %.0f/s (best constant %.3f, optimum %.3f)",
-        "unknown" if report.final_loss is None else f"{report.final_loss:.3f}",
-        f"{report.samples_seen:,}",
-        report.samples_per_second,
-        constant,
-        lowest,
-    )
+    loss = "unknown" if report.final_loss is None else f"{report.final_loss:.3f}"
+    after = f"{report.samples_seen:,} samples, {report.samples_per_second:.0f}/s"
+    bounds = f"best constant {constant:.3f}, optimum {lowest:.3f}"
+    log.info("weak backbone: loss %s of the last batch after %s (%s)", loss, after, bounds)
     print_result(str(run_dir / "model"))
 
 
 def labelled(selection: Selection, labels: TopicLabels) -> Selection:
     """Return the selected samples that have a label. Raises `UserError` if none has."""
-    kept = replace(
-        selection, epochs=tuple(uids[find_uids(labels.uids, uids) >= 0] for uids in selection.epochs)
-    )
+    epochs = tuple(uids[find_uids(labels.uids, uids) >= 0] for uids in selection.epochs)
+    kept = replace(selection, epochs=epochs)
     unlabelled = len(selection.uids) - len(kept.uids)
     if not len(kept.uids):
         raise UserError(
             f"none of the {unlabelled:,} selected captions has a label; choose another filter or a larger size"
         )
     if unlabelled:
-        log.info(
-            "weak backbone: %s of %s selected captions have no label",
-            f"{unlabelled:,}",
-            f"{len(selection.uids):,}",
-        )
+        of = f"{unlabelled:,} of {len(selection.uids):,}"
+        log.info("weak backbone: %s selected captions have no label", of)
     return kept
