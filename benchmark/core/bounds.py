@@ -14,19 +14,13 @@ OUTSIDE = ("below filter.minimum", "above filter.maximum")  # how the reasons of
 
 @dataclass(frozen=True)
 class Bounds:
-    """The settings `minimum`, `maximum` and `rank` of a filter. A bound itself passes.
+    """The settings `minimum`, `maximum` and `rank` of a filter. A bound itself passes."""
 
-    Args:
-        minimum: lowest value of the paper's measure that passes; None for no bound.
-        maximum: highest value that passes; None for no bound.
-        rank: whether the highest of the passing scores are kept. A filter that decides keeps k random pairs.
-        low_is_good: whether the score is minus the measure, as RSA.
-    """
-
-    minimum: float | None = None
-    maximum: float | None = None
+    minimum: float | None = None  # lowest value of the paper's measure that passes; None for no bound
+    maximum: float | None = None  # highest value that passes; None for no bound
+    # Whether the highest of the passing scores are kept. A filter that decides keeps k random pairs.
     rank: bool = True
-    low_is_good: bool = False
+    low_is_good: bool = False  # whether the score is minus the measure, as RSA
 
     def __post_init__(self) -> None:
         if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:

@@ -22,19 +22,12 @@ _CHECKSUM = "checksum"
 
 @dataclass(frozen=True)
 class Schema:
-    """How records of one type are kept.
+    """How records of one type are kept."""
 
-    Args:
-        kind: stands in every file, so that records of other types are told apart.
-        version: raised whenever the fields change.
-        folder: below ``results_dir``; empty for the folder itself.
-        command: makes such records.
-    """
-
-    kind: str
-    version: int
-    folder: str
-    command: str
+    kind: str  # stands in every file, so that records of other types are told apart
+    version: int  # raised whenever the fields change
+    folder: str  # below ``results_dir``; empty for the folder itself
+    command: str  # makes such records
 
 
 @dataclass(frozen=True)

@@ -23,22 +23,14 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Requirement:
-    """Something that a command needs.
+    """Something that a command needs."""
 
-    Args:
-        name: what it is.
-        state: whether it is there.
-        detail: where it lies, or how to get it.
-        size: bytes that its first use, or task=fetch, will write, 0 if they are unknown.
-        folder: where they will be written.
-        make: fetches or makes it; None if only the user can.
-    """
-
-    name: str
-    state: State
-    detail: str
-    size: int = 0
-    folder: Path | None = None
+    name: str  # what it is
+    state: State  # whether it is there
+    detail: str  # where it lies, or how to get it
+    size: int = 0  # bytes that its first use, or task=fetch, will write, 0 if they are unknown
+    folder: Path | None = None  # where they will be written
+    # Fetches or makes it; None if only the user can.
     make: Callable[[], object] | None = field(default=None, compare=False)
 
 

@@ -31,21 +31,13 @@ _DIGITS = 20  # of a number in an extended header: as many as 64 bits need
 
 
 class Member(NamedTuple):
-    """A regular file in a tar.
+    """A regular file in a tar."""
 
-    Args:
-        name: its path in the tar.
-        start: where its header begins, or the first of the extended ones before it.
-        offset: where its data begin.
-        size: of its data, in bytes.
-        end: where the next header begins, after the padding.
-    """
-
-    name: str
-    start: int
-    offset: int
-    size: int
-    end: int
+    name: str  # its path in the tar
+    start: int  # where its header begins, or the first of the extended ones before it
+    offset: int  # where its data begin
+    size: int  # of its data, in bytes
+    end: int  # where the next header begins, after the padding
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -28,19 +28,12 @@ SPLIT = 20  # shipped images per class and split
 
 @dataclass(frozen=True)
 class ClassesConfig:
-    """The settings of the classification set.
+    """The settings of the classification set."""
 
-    Args:
-        train: training images per class, for the linear probe.
-        test: test images per class.
-        image_size: height and width of every image, in pixels.
-        jpeg_quality: JPEG quality, 0 to 100.
-    """
-
-    train: PositiveInt
-    test: PositiveInt
-    image_size: PositiveInt
-    jpeg_quality: Percentage
+    train: PositiveInt  # training images per class, for the linear probe
+    test: PositiveInt  # test images per class
+    image_size: PositiveInt  # height and width of every image, in pixels
+    jpeg_quality: Percentage  # JPEG quality, 0 to 100
 
     @property
     def fingerprint(self) -> str:

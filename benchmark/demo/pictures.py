@@ -23,20 +23,14 @@ class Picture:
     """Content of an image.
 
     Its variations come from a random generator, of which the makers of the world used the first values.
-
-    Args:
-        things: the things of its scene before they are arranged; empty if the image shows only text.
-        relation: relation between the first two things.
-        place: place of the scene.
-        arranged_at: number of values drawn from the generator before the things were arranged.
-        drawn_at: number of values drawn from it before the image.
     """
 
+    # The things of its scene before they are arranged; empty if the image shows only text.
     things: tuple[Thing, ...]
-    relation: str
-    place: str
-    arranged_at: int
-    drawn_at: int
+    relation: str  # relation between the first two things
+    place: str  # place of the scene
+    arranged_at: int  # number of values drawn from the generator before the things were arranged
+    drawn_at: int  # number of values drawn from it before the image
 
 
 def read_pictures(table: pa.Table) -> Iterator[Picture]:

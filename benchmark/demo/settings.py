@@ -15,26 +15,16 @@ DRAWING_VERSION = 4
 
 @dataclass(frozen=True)
 class DemoConfig:
-    """The settings of the demo pool and its evaluation sets.
+    """The settings of the demo pool and its evaluation sets."""
 
-    Args:
-        pairs: number of image-caption pairs in the pool.
-        shard_size: pairs per shard; the last shard may be smaller.
-        image_size: height and width of every image, in pixels.
-        jpeg_quality: JPEG quality, 0 to 100.
-        seed: random seed of the pool and the evaluation sets.
-        consistency: probability that the image of a caption with a name shows the look of that name.
-        cut: whether the pool holds only pairs that are similar enough to CLIP.
-        evaluation: number of images of each evaluation set; for NoCaps, the number per domain.
-    """
-
-    pairs: PositiveInt
-    shard_size: PositiveInt
-    image_size: PositiveInt
-    jpeg_quality: Percentage
-    seed: Seed
-    consistency: Fraction
-    cut: bool | None
+    pairs: PositiveInt  # number of image-caption pairs in the pool
+    shard_size: PositiveInt  # pairs per shard; the last shard may be smaller
+    image_size: PositiveInt  # height and width of every image, in pixels
+    jpeg_quality: Percentage  # JPEG quality, 0 to 100
+    seed: Seed  # random seed of the pool and the evaluation sets
+    consistency: Fraction  # probability that the image of a caption with a name shows the look of that name
+    cut: bool | None  # whether the pool holds only pairs that are similar enough to CLIP
+    # Number of images of each evaluation set; for NoCaps, the number per domain.
     evaluation: Mapping[str, PositiveInt]
 
     @property

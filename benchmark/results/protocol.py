@@ -24,20 +24,14 @@ MAX_DIFFERENCES = 4  # named in a line
 
 @dataclass(frozen=True)
 class Protocol:
-    """What comparable runs share; filter, selector and seed may differ.
+    """What comparable runs share; filter, selector and seed may differ."""
 
-    Args:
-        name: a readable name; different protocols may share it.
-        facts: pool content, size, each downstream model's budget, recipe and starting weights, evaluation sets,
-            versions of metrics, precision, by dotted names.
-        published: the paper's experiment whose setting this is, empty if it is of no paper.
-        overridden: overrides of the command line that changed the setting.
-    """
-
-    name: str
+    name: str  # a readable name; different protocols may share it
+    # Pool content, size, each downstream model's budget, recipe and starting weights, evaluation sets, versions of
+    # metrics, precision, by dotted names.
     facts: dict[str, str]
-    published: str = ""
-    overridden: tuple[str, ...] = ()
+    published: str = ""  # the paper's experiment whose setting this is, empty if it is of no paper
+    overridden: tuple[str, ...] = ()  # overrides of the command line that changed the setting
 
     @property
     def fingerprint(self) -> str:

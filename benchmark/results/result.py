@@ -16,54 +16,38 @@ from downstream.training.train_report import TrainReport
 
 @dataclass(frozen=True)
 class Contamination:
-    """How many pairs have an image that is in an evaluation set.
+    """How many pairs have an image that is in an evaluation set."""
 
-    Args:
-        pool: pairs of the pool with the bytes of an evaluation image; None for a remote pool, which is not read.
-        kept: likewise pairs of the selection.
-        near_pool: pairs of the pool that `NearImages` finds, including pairs with the same bytes; None if it
-            does not look.
-        near_kept: likewise pairs of the selection.
-    """
-
+    # Pairs of the pool with the bytes of an evaluation image; None for a remote pool, which is not read.
     pool: int | None
-    kept: int
+    kept: int  # likewise pairs of the selection
+    # Pairs of the pool that `NearImages` finds, including pairs with the same bytes; None if it does not look.
     near_pool: int | None = None
-    near_kept: int | None = None
+    near_kept: int | None = None  # likewise pairs of the selection
 
 
 @dataclass(frozen=True)
 class Evaluation(Provenance):
-    """One evaluation without a run.
-
-    Args:
-        run_id: a readable name and a hash of all that the metrics depend on.
-        identity: kind, settings and revision of weights of the evaluated model.
-    """
+    """One evaluation without a run."""
 
     SCHEMA: ClassVar[Schema] = Schema("evaluation", 2, "evaluations", "python -m benchmark task=evaluate ...")
 
-    run_id: str
+    run_id: str  # a readable name and a hash of all that the metrics depend on
     label: str
-    identity: dict[str, Any]
+    identity: dict[str, Any]  # kind, settings and revision of weights of the evaluated model
     evaluations: dict[str, list[Metric]]
     config: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class DownstreamResult:
-    """One trained model.
+    """One trained model."""
 
-    Args:
-        checkpoint: folder of its weights.
-        missing: samples of the subset that could not be read, counted by reason.
-        other_captions: counts of samples with other captions than their own, of these captions, and of captions
-            left out, by reason; empty if none were given.
-    """
-
-    checkpoint: str
+    checkpoint: str  # folder of its weights
     training: TrainReport
-    missing: dict[str, int]
+    missing: dict[str, int]  # samples of the subset that could not be read, counted by reason
+    # Counts of samples with other captions than their own, of these captions, and of captions left out, by reason;
+    # empty if none were given.
     other_captions: dict[str, int]
     evaluations: dict[str, list[Metric]]
 
@@ -73,55 +57,43 @@ class Scoring:
     """The cost of making the scores, in this run or an earlier one.
 
     The stage ``select`` has the time that this run took to score or to read scores, and to select.
-
-    Args:
-        seconds: seconds on the clock, summed over workers.
-        reused: fraction of score parts that an earlier run had written.
-        cpu_seconds: processor seconds; None if they are unknown.
     """
 
-    seconds: float
-    reused: float
-    cpu_seconds: float | None = None
+    seconds: float  # seconds on the clock, summed over workers
+    reused: float  # fraction of score parts that an earlier run had written
+    cpu_seconds: float | None = None  # processor seconds; None if they are unknown
 
 
 @dataclass(frozen=True)
 class Result(Provenance):
-    """One run.
-
-    Args:
-        run_id: a readable name and a hash of all that the metrics depend on.
-        family: the filter's family, see `benchmark.results.report.leaderboard`; empty if its config names none.
-        size: pairs to keep, as written for the paper's pool.
-        k: pairs kept.
-        subset: path of the subset file; of the first if there is a file per epoch.
-        kept: draws that carry each planted kind of noise; empty for pools whose noise is unknown.
-        contamination: pairs that have an image of an evaluation set, by its name.
-        peak_rss_bytes: largest resident memory of this process or an ended child; engine workers do not count.
-        workers_peak_rss_bytes: peak resident memory of engine workers and of processes that preprocess images, added
-            up over processes that ran side by side; 0 if none was started. An upper bound: pages that they share
-            count for each, and the peaks may have been at different times.
-    """
+    """One run."""
 
     SCHEMA: ClassVar[Schema] = Schema("run", 6, "", "python -m benchmark filter=... size=...")
 
-    run_id: str
+    run_id: str  # a readable name and a hash of all that the metrics depend on
     protocol: Protocol
     filter: str
+    # The filter's family, see `benchmark.results.report.leaderboard`; empty if its config names none.
     family: str
-    size: int
-    k: int
+    size: int  # pairs to keep, as written for the paper's pool
+    k: int  # pairs kept
     pool: str
     seed: int
     selection: Manifest
-    subset: str
+    subset: str  # path of the subset file; of the first if there is a file per epoch
     scoring: Scoring
     downstream: dict[str, DownstreamResult]
     stages: dict[str, Stage]
     config: dict[str, Any]
+    # Draws that carry each planted kind of noise; empty for pools whose noise is unknown.
     kept: dict[str, int] = field(default_factory=dict)
+    # Pairs that have an image of an evaluation set, by its name.
     contamination: dict[str, Contamination] = field(default_factory=dict)
+    # Largest resident memory of this process or an ended child; engine workers do not count.
     peak_rss_bytes: int = 0
+    # Peak resident memory of engine workers and of processes that preprocess images, added up over processes that ran
+    # side by side; 0 if none was started. An upper bound: pages that they share count for each, and the peaks may
+    # have been at different times.
     workers_peak_rss_bytes: int = 0
 
     def __repr__(self) -> str:

@@ -31,22 +31,18 @@ class Fractions:
 
 @dataclass(frozen=True)
 class SelectionSummary:
-    """The kept pairs next to the pool.
+    """The kept pairs next to the pool."""
 
-    Args:
-        scores: histogram of all scores.
-        sampled: pairs of the pool, and kept pairs, that everything below `scores` was counted on.
-        histograms: by what is counted, e.g. ``words per caption``, ``image side (pixels)``.
-        shares: fractions by property, e.g. ``language``, then by its value.
-        words: fractions of captions with a word, for the words that the selection changes most.
-        sketch: the smallest 64-bit hashes of the kept uids, ascending, at most `SKETCH` of them.
-    """
-
-    scores: Histogram
+    scores: Histogram  # histogram of all scores
+    # Pairs of the pool, and kept pairs, that everything below `scores` was counted on.
     sampled: tuple[int, int]
+    # By what is counted, e.g. ``words per caption``, ``image side (pixels)``.
     histograms: Mapping[str, Histogram]
+    # Fractions by property, e.g. ``language``, then by its value.
     shares: Mapping[str, Mapping[str, Fractions]]
+    # Fractions of captions with a word, for the words that the selection changes most.
     words: Mapping[str, Fractions]
+    # The smallest 64-bit hashes of the kept uids, ascending, at most `SKETCH` of them.
     sketch: tuple[int, ...]
 
 

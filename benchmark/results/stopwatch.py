@@ -10,19 +10,13 @@ from benchmark.engine.workers import WORKER_RUNS
 
 @dataclass(frozen=True)
 class Stage:
-    """Cost of one stage.
-
-    Args:
-        cpu_seconds: processor seconds of this process, its ended children, and the workers of engines.
-        device_seconds: wall seconds on a GPU, processor seconds on a CPU.
-        worker_cpu_seconds: the part of `cpu_seconds` that engines' workers used.
-    """
+    """Cost of one stage."""
 
     wall_seconds: float
-    cpu_seconds: float
+    cpu_seconds: float  # processor seconds of this process, its ended children, and the workers of engines
     device: str
-    device_seconds: float
-    worker_cpu_seconds: float = 0.0
+    device_seconds: float  # wall seconds on a GPU, processor seconds on a CPU
+    worker_cpu_seconds: float = 0.0  # the part of `cpu_seconds` that engines' workers used
 
 
 class Stopwatch:

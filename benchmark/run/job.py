@@ -71,20 +71,13 @@ Found = Iterator[Requirement]
 
 @dataclass(eq=False)
 class Job:
-    """A command with one configuration. Its parts are built on first use, and dropped when it has run.
+    """A command with one configuration. Its parts are built on first use, and dropped when it has run."""
 
-    Args:
-        cfg: a copy of the configuration, without Hydra's own node, which the job may change.
-        choices: name of the config of each group, such as ``icc`` for ``filter``.
-        overrides: the command line, by which a protocol is named.
-        sweep: folder of the sweep that the job belongs to; None for a single run.
-        built: pools and evaluation sets by their settings, for all jobs of a command.
-    """
-
-    cfg: DictConfig
-    choices: Mapping[str, str]
-    overrides: Sequence[str] = ()
-    sweep: Path | None = None
+    cfg: DictConfig  # a copy of the configuration, without Hydra's own node, which the job may change
+    choices: Mapping[str, str]  # name of the config of each group, such as ``icc`` for ``filter``
+    overrides: Sequence[str] = ()  # the command line, by which a protocol is named
+    sweep: Path | None = None  # folder of the sweep that the job belongs to; None for a single run
+    # Pools and evaluation sets by their settings, for all jobs of a command.
     built: dict[str, Any] = field(default_factory=dict)
     told: frozenset[str] | None = None  # reasons for absent metrics; None until `check` has logged them
 

@@ -28,24 +28,16 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Selection:
-    """The k selected uids of each epoch.
+    """The k selected uids of each epoch."""
 
-    Args:
-        epochs: the sorted uids of each epoch, repeated in turn by training; a single one if all epochs are the same.
-        threshold: the lowest score among the selected samples.
-        scored: how many samples have a score.
-        tied: how many of these have the score `threshold`.
-        tied_kept: how many of the tied samples are in at least one epoch.
-        drops: counts of the other samples by reason.
-        cost: seconds of the workers for all scores behind the selection.
-    """
-
+    # The sorted uids of each epoch, repeated in turn by training; a single one if all epochs are the same.
     epochs: tuple[UidArray, ...]
-    threshold: float
-    scored: int
-    tied: int
-    tied_kept: int
-    drops: dict[str, int]
+    threshold: float  # the lowest score among the selected samples
+    scored: int  # how many samples have a score
+    tied: int  # how many of these have the score `threshold`
+    tied_kept: int  # how many of the tied samples are in at least one epoch
+    drops: dict[str, int]  # counts of the other samples by reason
+    # Seconds of the workers for all scores behind the selection.
     cost: Seconds = field(default_factory=Seconds)
 
     def __repr__(self) -> str:

@@ -20,17 +20,12 @@ UNQUOTED_TABS: Mapping[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file with named columns.
+    """A file with named columns."""
 
-    Args:
-        setting: the setting that names the file, for messages.
-        separated: how `csv` splits the lines; None for Parquet.
-        errors: in lines, "replace" bytes that are not UTF-8 by U+FFFD, or "strict": refuse them and broken quotes.
-    """
-
-    setting: str
+    setting: str  # the setting that names the file, for messages
     path: Path
-    separated: Mapping[str, Any] | None
+    separated: Mapping[str, Any] | None  # how `csv` splits the lines; None for Parquet
+    # In lines, "replace" bytes that are not UTF-8 by U+FFFD, or "strict": refuse them and broken quotes.
     errors: Literal["replace", "strict"] = "replace"
 
     def columns(self) -> Sequence[str]:

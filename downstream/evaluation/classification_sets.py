@@ -41,25 +41,19 @@ class LabelledImage:
 @checked
 @dataclass(frozen=True)
 class ClassificationSet:
-    """Labelled images, to be classified zero-shot by the names of the classes, or by a linear probe.
-
-    Args:
-        classes: name of each class, as it appears in prompts.
-        templates: prompts with ``{label}`` in place of the name; None uses CLIP's 80 (DS-CLIP, Figure 2).
-        score: the metric that papers report for this set: accuracy, or the mean of the classes' accuracies.
-        train: function that returns the images a linear probe is trained on, called only then; None without any.
-        probe_epochs: epochs of the probe over its training images.
-        ties: "against" the model, or by "topk" as in CLIP_benchmark; see `class_ranks`.
-    """
+    """Labelled images, to be classified zero-shot by the names of the classes, or by a linear probe."""
 
     name: str
-    classes: Sequence[str]
+    classes: Sequence[str]  # name of each class, as it appears in prompts
+    # Prompts with ``{label}`` in place of the name; None uses CLIP's 80 (DS-CLIP, Figure 2).
     templates: Sequence[str] | None
+    # The metric that papers report for this set: accuracy, or the mean of the classes' accuracies.
     score: Score
     test: Sequence[LabelledImage]
+    # Function that returns the images a linear probe is trained on, called only then; None without any.
     train: Callable[[], Sequence[LabelledImage]] | None
-    probe_epochs: PositiveInt
-    ties: Ties = "against"
+    probe_epochs: PositiveInt  # epochs of the probe over its training images
+    ties: Ties = "against"  # "against" the model, or by "topk" as in CLIP_benchmark; see `class_ranks`
 
     def __post_init__(self) -> None:
         require_images(self.name, (item.image for item in self.test))

@@ -44,15 +44,11 @@ class Embeds(Protocol):
 
 @dataclass(frozen=True)
 class FrozenTower:
-    """An image tower that a probe is trained on.
+    """An image tower that a probe is trained on."""
 
-    Args:
-        features: from pixels (n, 3, h, w) to the tower's features (n, width), before any head.
-        width: of the features.
-    """
-
+    # From pixels (n, 3, h, w) to the tower's features (n, width), before any head.
     features: Callable[[torch.Tensor], torch.Tensor]
-    width: int
+    width: int  # of the features
     processor: Any
     batch_size: int
     device: torch.device

@@ -44,20 +44,16 @@ Table = dict[str, dict[str, Outcome]]  # domain -> name of the metric -> outcome
 
 @dataclass(frozen=True)
 class Request:
-    """The captions to score. Java and tokens are found and made at first use, and shared by all metrics.
+    """The captions to score. Java and tokens are found and made at first use, and shared by all metrics."""
 
-    Args:
-        corpus: candidates and references of all domains, each one line of valid text.
-        domains: image ids by the domain's name; no domain is empty. ``nocaps/out-domain`` is a part of the evaluation
-            set ``nocaps``, if that is a domain too.
-        images: the location of each image, which its `load` decodes; None if a set has none.
-        of_images: where metrics leave what they compute for single images.
-    """
-
-    corpus: Corpus
+    corpus: Corpus  # candidates and references of all domains, each one line of valid text
+    # Image ids by the domain's name; no domain is empty. ``nocaps/out-domain`` is a part of the evaluation set
+    # ``nocaps``, if that is a domain too.
     domains: Mapping[str, Sequence[ImageId]]
+    # The location of each image, which its `load` decodes; None if a set has none.
     images: Mapping[ImageId, Loadable] | None
     device: torch.device
+    # Where metrics leave what they compute for single images.
     of_images: ScoresOfImages = field(default_factory=dict)
     _lock: AbstractContextManager[Any] = field(default_factory=Lock, init=False, repr=False, compare=False)
 

@@ -25,19 +25,13 @@ IMAGES_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class BertScore(CaptionMetric):
-    """BERTScore F1, at most 1. bert-score's default for English is roberta-large, layer 17.
-
-    Args:
-        model: encoder, a hub name or folder.
-        num_layers: the layer whose embeddings are compared.
-        baseline_path: bert-score's baseline file to rescale with; None leaves F1 as it is.
-    """
+    """BERTScore F1, at most 1. bert-score's default for English is roberta-large, layer 17."""
 
     names = ("BERTScore",)
     unit = "score"
-    model: str
-    num_layers: int
-    baseline_path: str | None = None
+    model: str  # encoder, a hub name or folder
+    num_layers: int  # the layer whose embeddings are compared
+    baseline_path: str | None = None  # bert-score's baseline file to rescale with; None leaves F1 as it is
 
     def compute(self, request: Request) -> Table:
         """Return the mean of each domain's images."""

@@ -90,19 +90,13 @@ class ClipScorer:
 
 @dataclass(frozen=True)
 class PacScore(CaptionMetric):
-    """PAC-S and RefPAC-S.
-
-    Args:
-        model: name of the CLIP that was fine-tuned, open_clip's.
-        pretrained: open_clip's tag of the weights it started from, or a file.
-        checkpoint: the fine-tuned weights; None if they are not on this machine.
-    """
+    """PAC-S and RefPAC-S."""
 
     names = ("PAC-S", "RefPAC-S")
     unit = "score"
-    model: str
-    pretrained: str | None
-    checkpoint: str | None
+    model: str  # name of the CLIP that was fine-tuned, open_clip's
+    pretrained: str | None  # open_clip's tag of the weights it started from, or a file
+    checkpoint: str | None  # the fine-tuned weights; None if they are not on this machine
 
     def compute(self, request: Request) -> Table:
         """Return the means of each domain's images."""

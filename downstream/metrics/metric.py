@@ -37,32 +37,22 @@ def failure(name: str, error: Exception) -> str:
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of an evaluation.
+    """One number of an evaluation."""
 
-    Args:
-        name: as it appears in results.
-        value: in `unit`; None if the metric could not be computed.
-        reason: why it could not be computed; None if it has a value.
-        count: number of images or queries behind it.
-        version: library and version, revision of the weights.
-        curve: numbers by position in the caption whose mean is `value`; empty for metrics without them.
-        interval: bounds of the 95% bootstrap interval over images; None for metrics without one.
-        unit: ``fraction``, which tables show times 100, as papers print CIDEr too; ``score``, shown with three
-            decimals; or the name of what it counts, such as ``words``. Empty for a plain number.
-        higher_is_better: whether a higher value is better.
-        detail: whether tables leave it out unless ``task.columns`` names it.
-    """
-
-    name: str
-    value: float | None
-    reason: str | None
-    count: int
-    version: str
+    name: str  # as it appears in results
+    value: float | None  # in `unit`; None if the metric could not be computed
+    reason: str | None  # why it could not be computed; None if it has a value
+    count: int  # number of images or queries behind it
+    version: str  # library and version, revision of the weights
+    # Numbers by position in the caption whose mean is `value`; empty for metrics without them.
     curve: tuple[float, ...] = ()
+    # Bounds of the 95% bootstrap interval over images; None for metrics without one.
     interval: tuple[float, float] | None = None
+    # ``fraction``, which tables show times 100, as papers print CIDEr too; ``score``, shown with three decimals; or
+    # the name of what it counts, such as ``words``. Empty for a plain number.
     unit: str = ""
-    higher_is_better: bool = True
-    detail: bool = False
+    higher_is_better: bool = True  # whether a higher value is better
+    detail: bool = False  # whether tables leave it out unless ``task.columns`` names it
 
     @property
     def failed(self) -> bool:

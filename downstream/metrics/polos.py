@@ -47,16 +47,12 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class Polos(CaptionMetric):
-    """Polos, 0 to 1.
-
-    Args:
-        checkpoint: folder of the authors' weights; None if they are not on this machine.
-        encoder: the RoBERTa whose tokenizer they use, a hub name or folder.
-    """
+    """Polos, 0 to 1."""
 
     names = ("Polos",)
     unit = "score"
-    checkpoint: str | None
+    checkpoint: str | None  # folder of the authors' weights; None if they are not on this machine
+    # The RoBERTa whose tokenizer they use, a hub name or folder.
     encoder: str = "princeton-nlp/sup-simcse-roberta-base"
 
     def compute(self, request: Request) -> Table:

@@ -35,16 +35,12 @@ Ties = Literal["against", "topk"]
 
 @dataclass(frozen=True)
 class Ranks:
-    """Where each query finds its best match.
+    """Where each query finds its best match."""
 
-    Args:
-        ranks: 1 + the number of wrong items at least as similar as the best match, (n,).
-        tied: whether a wrong item is exactly as similar, (n,); only there can another rule for ties improve a rank.
-        topk: answers of `topk_hits` by k, each (n,); None counts ties against the model.
-    """
-
-    ranks: npt.NDArray[np.int64]
+    ranks: npt.NDArray[np.int64]  # 1 + the number of wrong items at least as similar as the best match, (n,)
+    # Whether a wrong item is exactly as similar, (n,); only there can another rule for ties improve a rank.
     tied: Bools
+    # Answers of `topk_hits` by k, each (n,); None counts ties against the model.
     topk: Mapping[int, Bools] | None = None
 
     def __len__(self) -> int:

@@ -18,15 +18,10 @@ FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # RoBERTa's archi
 
 @dataclass(frozen=True)
 class PackedCaptions:
-    """Token ids of n captions in ascending order of length, t in all.
+    """Token ids of n captions in ascending order of length, t in all."""
 
-    Args:
-        ids: token ids of all captions, shape (t,).
-        lengths: tokens per caption, shape (n,).
-    """
-
-    ids: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.int64]
+    ids: npt.NDArray[np.int64]  # token ids of all captions, shape (t,)
+    lengths: npt.NDArray[np.int64]  # tokens per caption, shape (n,)
 
     def starts(self) -> npt.NDArray[np.int64]:
         """Return the index of each caption's first token, shape (n,)."""

@@ -34,25 +34,17 @@ IGNORED = -100  # label without loss; the Trainer does not count it either
 
 @dataclass(frozen=True)
 class Recipe:
-    """AdamW, linear warm-up over `warmup` of all steps, then cosine to 0.
+    """AdamW, linear warm-up over `warmup` of all steps, then cosine to 0."""
 
-    Args:
-        epochs: passes over the data.
-        batch: samples per step, of all devices together.
-        lr: peak learning rate.
-        warmup: fraction of the steps.
-        seed: random seed of the order, of new weights and of dropout.
-        micro_batch: maximum samples per forward pass; a device's part of a batch is accumulated over several passes.
-            Steps and losses stay the same.
-        checkpointing: recompute activations in the backward pass: less memory, slower, the same losses.
-    """
-
-    epochs: PositiveInt
-    batch: PositiveInt
-    lr: PositiveFloat
-    warmup: FractionBelowOne = 0.03
-    seed: Seed = 0
+    epochs: PositiveInt  # passes over the data
+    batch: PositiveInt  # samples per step, of all devices together
+    lr: PositiveFloat  # peak learning rate
+    warmup: FractionBelowOne = 0.03  # fraction of the steps
+    seed: Seed = 0  # random seed of the order, of new weights and of dropout
+    # Maximum samples per forward pass; a device's part of a batch is accumulated over several passes. Steps and
+    # losses stay the same.
     micro_batch: PositiveInt | None = None
+    # Recompute activations in the backward pass: less memory, slower, the same losses.
     checkpointing: bool = False
 
     def identity(self) -> dict[str, float]:

@@ -8,18 +8,12 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Part:
-    """A filled polygon, or an open line if `width` is above 0.
+    """A filled polygon, or an open line if `width` is above 0."""
 
-    Args:
-        points: float32, shape (n, 2).
-        paint: "main" (the thing's colour and pattern), "dark" or "light" (shades of that colour), or a key of
-            `PAINTS`.
-        width: width of the line in radii of the thing.
-    """
-
-    points: npt.NDArray[np.float32]
+    points: npt.NDArray[np.float32]  # float32, shape (n, 2)
+    # "main" (the thing's colour and pattern), "dark" or "light" (shades of that colour), or a key of `PAINTS`.
     paint: str
-    width: float = 0.0
+    width: float = 0.0  # width of the line in radii of the thing
 
 
 Sprite = tuple[Part, ...]

@@ -45,17 +45,11 @@ RANKS = "Rank: the range that the filters called better leave, among the filters
 
 @dataclass(frozen=True)
 class ImageSums:
-    """Sums of one metric, or of one of its counts, over the queries of n images.
+    """Sums of one metric, or of one of its counts, over the queries of n images."""
 
-    Args:
-        images: ids, ascending, (n,).
-        sums: the sum of each image's values, (n,).
-        queries: queries per image, (n,).
-    """
-
-    images: npt.NDArray[np.object_]
-    sums: Doubles
-    queries: Doubles
+    images: npt.NDArray[np.object_]  # ids, ascending, (n,)
+    sums: Doubles  # the sum of each image's values, (n,)
+    queries: Doubles  # queries per image, (n,)
 
 
 ImageScores = Mapping[tuple[str, str], ImageSums]  # of a model of one run, by evaluation set and metric

@@ -41,20 +41,15 @@ class Lengths:
 
 @dataclass(frozen=True)
 class CaptionStatistics:
-    """Statistics of captions.
+    """Statistics of captions."""
 
-    Args:
-        lengths: distributions by unit, e.g. ``words``.
-        ngrams: the most frequent n-grams of 1, 2, ... words with their counts.
-        languages: fractions of the most frequent languages by ISO 639 code; empty if none were detected.
-        detected: number of captions whose language was detected.
-        text_rate: fraction of the images that the filter looked at with a text area; None if it looked at none.
-    """
-
-    lengths: Mapping[str, Lengths]
+    lengths: Mapping[str, Lengths]  # distributions by unit, e.g. ``words``.
+    # The most frequent n-grams of 1, 2, ... words with their counts.
     ngrams: Sequence[Sequence[tuple[str, int]]]
+    # Fractions of the most frequent languages by ISO 639 code; empty if none were detected.
     languages: Mapping[str, float]
-    detected: int
+    detected: int  # number of captions whose language was detected
+    # Fraction of the images that the filter looked at with a text area; None if it looked at none.
     text_rate: float | None = None
 
 

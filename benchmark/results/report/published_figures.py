@@ -42,21 +42,15 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """One table of a paper.
-
-    Args:
-        protocol: the experiment of ``conf/experiment`` with the same setting; empty if there is none.
-        rows: in the paper's order.
-        notes: what is odd about the figures, and whether its bold is known.
-    """
+    """One table of a paper."""
 
     paper: str
     citation: str
     number: str
     about: str
-    protocol: str
-    rows: list[PublishedRow]
-    notes: list[str]
+    protocol: str  # the experiment of ``conf/experiment`` with the same setting; empty if there is none
+    rows: list[PublishedRow]  # in the paper's order
+    notes: list[str]  # what is odd about the figures, and whether its bold is known
 
     @property
     def measures(self) -> list[Measure]:
@@ -74,20 +68,15 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A table of a paper whose rows are not filters: correlations, shares of a pool, other papers' models.
-
-    Args:
-        rows: the name of the row, and its figures as printed.
-        notes: what is odd about the figures.
-    """
+    """A table of a paper whose rows are not filters: correlations, shares of a pool, other papers' models."""
 
     paper: str
     citation: str
     number: str
     about: str
     header: list[str]
-    rows: list[list[str]]
-    notes: list[str]
+    rows: list[list[str]]  # the name of the row, and its figures as printed
+    notes: list[str]  # what is odd about the figures
 
 
 @cache

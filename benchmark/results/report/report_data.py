@@ -23,17 +23,13 @@ Cell = str | float | None
 
 @dataclass(frozen=True)
 class Task:
-    """An evaluation set of DataComp (tasklist.yml of its repository) that we have, too.
-
-    Args:
-        images: number of its test images; a set of ours with another number is another set, like the demo's.
-        main_metric: the metric that DataComp averages over sets.
-    """
+    """An evaluation set of DataComp (tasklist.yml of its repository) that we have, too."""
 
     key: str
     dataset: str
+    # Number of its test images; a set of ours with another number is another set, like the demo's.
     images: int
-    main_metric: str = "acc1"
+    main_metric: str = "acc1"  # the metric that DataComp averages over sets
 
 
 TASKS = {

@@ -22,37 +22,24 @@ NO_LIMITS = -math.inf, math.inf
 
 @dataclass(frozen=True)
 class Estimate:
-    """The metric of one filter.
+    """The metric of one filter."""
 
-    Args:
-        mean: mean over its runs.
-        runs: how many runs, each with another seed.
-        interval: 95% interval; None if the noise is not known.
-        noise: empty if the interval has both kinds of noise, else `OVER_IMAGES` or `OVER_SEEDS`.
-    """
-
-    mean: float
-    runs: int
-    interval: Interval | None
-    noise: str = ""
+    mean: float  # mean over its runs
+    runs: int  # how many runs, each with another seed
+    interval: Interval | None  # 95% interval; None if the noise is not known
+    noise: str = ""  # empty if the interval has both kinds of noise, else `OVER_IMAGES` or `OVER_SEEDS`
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """n filters compared by one metric.
+    """n filters compared by one metric."""
 
-    Args:
-        estimates: one per filter.
-        single: p value of the difference of every two filters, as if they were the only two, (n, n); NaN for a pair
-            that cannot be tested because one of its noises is not known.
-        p_values: the same with Holm's correction for all pairs that can be tested, (n, n).
-        higher_is_better: whether a higher value is better.
-    """
-
-    estimates: list[Estimate]
+    estimates: list[Estimate]  # one per filter
+    # P value of the difference of every two filters, as if they were the only two, (n, n); NaN for a pair that cannot
+    # be tested because one of its noises is not known.
     single: Doubles
-    p_values: Doubles
-    higher_is_better: bool = True
+    p_values: Doubles  # the same with Holm's correction for all pairs that can be tested, (n, n)
+    higher_is_better: bool = True  # whether a higher value is better
 
     @property
     def pairs(self) -> int:

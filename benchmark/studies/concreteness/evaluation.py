@@ -27,13 +27,7 @@ CAPTIONS_ONLY = frozenset({"text"})
 
 @dataclass(frozen=True)
 class ConcretenessEvaluation(Provenance):
-    """Correlations of one filter's scores with the ratings of one benchmark.
-
-    Args:
-        key: the filter's cache key, which covers class, settings and weights.
-        count: texts that were scored; fewer than `total` for a sample.
-        unscored: texts among them without a finite score.
-    """
+    """Correlations of one filter's scores with the ratings of one benchmark."""
 
     SCHEMA: ClassVar[Schema] = Schema(
         "concreteness", 2, "concreteness", "python -m benchmark task=concreteness"
@@ -44,10 +38,10 @@ class ConcretenessEvaluation(Provenance):
     sha256: str
     filter: str
     config: dict[str, Any]
-    key: str
+    key: str  # the filter's cache key, which covers class, settings and weights
     total: int
-    count: int
-    unscored: int
+    count: int  # texts that were scored; fewer than `total` for a sample
+    unscored: int  # texts among them without a finite score
     correlations: dict[str, Correlation]
     seed: int
     seconds: float

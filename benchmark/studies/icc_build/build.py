@@ -41,33 +41,25 @@ Array = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a build.
+    """The settings of a build."""
 
-    Args:
-        captions: returns the captions, whose content decides whether finished steps are used again.
-        training_captions: number of captions that SBA's bridge is trained on; see `write_split` for None.
-        scoring_captions: number of captions that are reconstructed and distilled; see `write_split` for None.
-        bridge_max_tokens: maximum tokens of a caption in that training.
-        sba: returns the SBA autoencoder for a folder with its bridge.
-        chosen: the name of the measure for the score of "sba" and of "vba".
-        mu: the mean of the standardised logits, see `fit_standardizer`.
-        annotations: rated captions that the combination is fitted on; None for the paper's weights.
-        base: hub name or folder of the model to distil into.
-    """
-
+    # Returns the captions, whose content decides whether finished steps are used again.
     captions: Callable[[], CaptionSets]
+    # Number of captions that SBA's bridge is trained on; see `write_split` for None.
     training_captions: int | None
+    # Number of captions that are reconstructed and distilled; see `write_split` for None.
     scoring_captions: int | None
     frozen: FrozenParts
     bridge: Recipe
-    bridge_max_tokens: int
-    sba: Callable[[str], Autoencoder]
+    bridge_max_tokens: int  # maximum tokens of a caption in that training
+    sba: Callable[[str], Autoencoder]  # returns the SBA autoencoder for a folder with its bridge
     vba: Autoencoder
     similarities: dict[str, Similarity]
-    chosen: dict[str, str]
-    mu: float
+    chosen: dict[str, str]  # the name of the measure for the score of "sba" and of "vba"
+    mu: float  # the mean of the standardised logits, see `fit_standardizer`
+    # Rated captions that the combination is fitted on; None for the paper's weights.
     annotations: RatedTexts | None
-    base: str
+    base: str  # hub name or folder of the model to distil into
     distillation: Recipe
 
 

@@ -26,15 +26,11 @@ SCORING_SHARE = 0.2  # of the captions of one file, if no numbers are given: 118
 
 @dataclass(frozen=True)
 class CaptionSets:
-    """The captions of a build.
+    """The captions of a build."""
 
-    Args:
-        texts: captions that are split into two sets or, with `scoring`, the captions of the first set.
-        scoring: the captions of the second set, if they are not taken from `texts`.
-    """
-
+    # Captions that are split into two sets or, with `scoring`, the captions of the first set.
     texts: Sequence[str]
-    scoring: Sequence[str] | None = None
+    scoring: Sequence[str] | None = None  # the captions of the second set, if they are not taken from `texts`
     unusable: int = 0
 
     def sha256(self) -> str:

@@ -31,29 +31,18 @@ Floats = npt.NDArray[np.float32]
 class Measurements:
     """Measurements of n samples, sorted by uid, shape (n,) each.
 
-    Args:
-        uids: sorted.
-        text: whether the image has legible text.
-        cotr: co-embedded text rate, the fraction of the caption's words that are in that text.
-        fuzzy: the same with fuzzy matching.
-        clip: cosine of caption and image.
-        all_removed: cosine after all text is inpainted (Lin et al. 2023, section 5.1).
-        co_removed: cosine after co-embedded words are inpainted.
-        random_all: cosine after the areas of another image's text are inpainted, a control.
-        random_co: cosine after the areas of another image's co-embedded text are inpainted, a control.
-
     Cosines of images without such text equal `clip`.
     """
 
-    uids: UidArray
-    text: npt.NDArray[np.bool_]
-    cotr: Floats
-    fuzzy: Floats
-    clip: Floats
-    all_removed: Floats
-    co_removed: Floats
-    random_all: Floats
-    random_co: Floats
+    uids: UidArray  # sorted
+    text: npt.NDArray[np.bool_]  # whether the image has legible text
+    cotr: Floats  # co-embedded text rate, the fraction of the caption's words that are in that text
+    fuzzy: Floats  # the same with fuzzy matching
+    clip: Floats  # cosine of caption and image
+    all_removed: Floats  # cosine after all text is inpainted (Lin et al. 2023, section 5.1).
+    co_removed: Floats  # cosine after co-embedded words are inpainted
+    random_all: Floats  # cosine after the areas of another image's text are inpainted, a control
+    random_co: Floats  # cosine after the areas of another image's co-embedded text are inpainted, a control
 
     def __len__(self) -> int:
         return len(self.uids)

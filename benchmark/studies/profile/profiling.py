@@ -74,16 +74,6 @@ class Profile(Provenance):
     """Text in the images of one pool.
 
     Intervals treat the pool, or the sample of it, as a random sample of its source.
-
-    Args:
-        drawn_from: usable samples in those shards; None for the whole pool.
-        unusable: other samples in those shards, counted by reason; empty for the whole pool.
-        drops: samples that could not be measured, counted by reason.
-        ocr_key: cache key of the recognised text.
-        clip_key: cache key of the embeddings.
-        clusters: estimates per cluster, by their fraction of images with text, the largest first.
-        run_id: a readable name and a hash of all that the numbers depend on.
-        worker_seconds: seconds of scoring, summed over workers.
     """
 
     SCHEMA: ClassVar[Schema] = Schema("profile", 2, "profile", "python -m benchmark task=profile")
@@ -92,19 +82,19 @@ class Profile(Provenance):
     url: str
     shards: int
     sample: int | None
-    drawn_from: int | None
-    unusable: dict[str, int]
-    drops: dict[str, int]
+    drawn_from: int | None  # usable samples in those shards; None for the whole pool
+    unusable: dict[str, int]  # other samples in those shards, counted by reason; empty for the whole pool
+    drops: dict[str, int]  # samples that could not be measured, counted by reason
     ocr: dict[str, Any]
-    ocr_key: str
+    ocr_key: str  # cache key of the recognised text
     clip: dict[str, Any]
-    clip_key: str
+    clip_key: str  # cache key of the embeddings
     overall: Group
-    clusters: list[Cluster]
+    clusters: list[Cluster]  # estimates per cluster, by their fraction of images with text, the largest first
     histograms: dict[str, Histogram]
-    run_id: str
+    run_id: str  # a readable name and a hash of all that the numbers depend on
     seed: int
-    worker_seconds: float
+    worker_seconds: float  # seconds of scoring, summed over workers
 
 
 def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, seed: int) -> Profile:

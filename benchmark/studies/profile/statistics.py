@@ -66,20 +66,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Group:
-    """Estimates over a group of samples.
-
-    Args:
-        with_text: samples whose image has text.
-        parrots: samples among them whose caption repeats some of it (CoTR > 0).
-        text: fraction of images with text.
-        parrot: fraction of parrot captions among images with text.
-    """
+    """Estimates over a group of samples."""
 
     images: int
-    with_text: int
-    parrots: int
-    text: Estimate
-    parrot: Estimate
+    with_text: int  # samples whose image has text
+    parrots: int  # samples among them whose caption repeats some of it (CoTR > 0)
+    text: Estimate  # fraction of images with text
+    parrot: Estimate  # fraction of parrot captions among images with text
     means: dict[str, Estimate]
 
 

@@ -41,19 +41,7 @@ class Model:
 
 @dataclass(frozen=True)
 class TextSpottingEvaluation(Provenance):
-    """Cosines of one model between the n-grams of a vocabulary and the images that show them.
-
-    Args:
-        distinct: different n-grams counted.
-        occurrences: n-grams counted.
-        too_long: n-grams that were too long to count.
-        undercount: largest possible error of a count, see `Vocabulary`.
-        kept: most frequent n-grams in the vocabulary.
-        drawn: n-grams evaluated, all of them or a sample.
-        left_out: n-grams that could not be rendered, counted by reason: ``no_glyph`` (a character that the font
-            lacks), ``too_wide`` (not readable on one line).
-        seed: random seed of the sample and the control.
-    """
+    """Cosines of one model between the n-grams of a vocabulary and the images that show them."""
 
     SCHEMA: ClassVar[Schema] = Schema(
         "text_spotting", 2, "text_spotting", "python -m benchmark task=text_spotting"
@@ -64,18 +52,20 @@ class TextSpottingEvaluation(Provenance):
     source: str
     sha256: str
     ngram: int
-    distinct: int
-    occurrences: int
-    too_long: int
-    undercount: int
-    kept: int
-    drawn: int
+    distinct: int  # different n-grams counted
+    occurrences: int  # n-grams counted
+    too_long: int  # n-grams that were too long to count
+    undercount: int  # largest possible error of a count, see `Vocabulary`
+    kept: int  # most frequent n-grams in the vocabulary
+    drawn: int  # n-grams evaluated, all of them or a sample
+    # N-grams that could not be rendered, counted by reason: ``no_glyph`` (a character that the font lacks),
+    # ``too_wide`` (not readable on one line).
     left_out: dict[str, int]
     overall: Summary
     styles: dict[str, Summary]
     frequency: list[Bin]
     length: list[Bin]
-    seed: int
+    seed: int  # random seed of the sample and the control
     seconds: float
 
     @property

@@ -26,23 +26,17 @@ SLACK = 10  # up to this many times `top` distinct n-grams are held while counti
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """N-grams of one corpus, the most frequent first, in lexicographic order among equal counts.
-
-    Args:
-        counts: of each n-gram, int64, shape (len(ngrams),).
-        distinct: different n-grams in memory at the end.
-        too_long: n-grams that were not counted since they have more than `LONGEST` characters.
-        undercount: largest possible error of a count. If a corpus has too many different n-grams, rare n-grams are
-            forgotten on the way; counts, and `distinct`, may then be too low.
-    """
+    """N-grams of one corpus, the most frequent first, in lexicographic order among equal counts."""
 
     source: str
     ngram: int
     ngrams: list[str]
-    counts: npt.NDArray[np.int64]
-    distinct: int
+    counts: npt.NDArray[np.int64]  # of each n-gram, int64, shape (len(ngrams),)
+    distinct: int  # different n-grams in memory at the end
     occurrences: int
-    too_long: int
+    too_long: int  # n-grams that were not counted since they have more than `LONGEST` characters
+    # Largest possible error of a count. If a corpus has too many different n-grams, rare n-grams are forgotten on the
+    # way; counts, and `distinct`, may then be too low.
     undercount: int
 
     @property

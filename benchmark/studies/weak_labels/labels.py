@@ -47,20 +47,14 @@ UNINFORMATIVE = "uninformative"  # drop reason: the image lacks an informative c
 class LabelConfig:
     """The settings of the labels (Ghosal et al. 2019, section 4.3).
 
-    Args:
-        parser: name of an installed spaCy pipeline for English, or folder of one.
-        minimum_informativeness: lowest score of a caption that is read, as of filter=informativeness.
-        max_share: n-grams in at least this fraction of the captions are left out.
-        topics: K, the number of topics.
-
     Raises `UserError` if a setting is out of range.
     """
 
-    parser: str
-    minimum_informativeness: float
+    parser: str  # name of an installed spaCy pipeline for English, or folder of one
+    minimum_informativeness: float  # lowest score of a caption that is read, as of filter=informativeness
     ngrams: int
-    max_share: float
-    topics: int
+    max_share: float  # n-grams in at least this fraction of the captions are left out
+    topics: int  # K, the number of topics
     passes: int
     batch_size: int
     seed: int

@@ -80,20 +80,14 @@ MAX_COUNTED = 4_000_000  # distinct n-grams in memory while counting, about 500 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The n-grams of the topics, and how they were chosen.
+    """The n-grams of the topics, and how they were chosen."""
 
-    Args:
-        ngrams: the vocabulary, sorted by descending number of captions, then alphabetically.
-        distinct: number of distinct n-grams counted.
-        too_common: n-grams left out because they occur in too many captions.
-        undercount: upper bound of the error of a count; above 0 if rare n-grams had to be dropped while counting,
-            because there were more than `MAX_COUNTED`.
-    """
-
-    ngrams: list[str]
+    ngrams: list[str]  # the vocabulary, sorted by descending number of captions, then alphabetically
     captions: int
-    distinct: int
-    too_common: list[str]
+    distinct: int  # number of distinct n-grams counted
+    too_common: list[str]  # n-grams left out because they occur in too many captions
+    # Upper bound of the error of a count; above 0 if rare n-grams had to be dropped while counting, because there
+    # were more than `MAX_COUNTED`.
     undercount: int
 
 
@@ -167,16 +161,12 @@ def image_hashes(batch: Batch) -> UidArray:
 
 @dataclass(frozen=True)
 class Documents:
-    """The n documents of a pool, one per image with a kept caption, in the order of the urls' hashes.
+    """The n documents of a pool, one per image with a kept caption, in the order of the urls' hashes."""
 
-    Args:
-        counts: count of each n-gram of the vocabulary in the m documents that have any, a sparse matrix (m, M).
-        images: hashes of the images' urls, of all n documents.
-        rows: row of each document in `counts`, -1 for those without an n-gram of the vocabulary, shape (n,).
-    """
-
+    # Count of each n-gram of the vocabulary in the m documents that have any, a sparse matrix (m, M).
     counts: Any
-    images: UidIndex
+    images: UidIndex  # hashes of the images' urls, of all n documents
+    # Row of each document in `counts`, -1 for those without an n-gram of the vocabulary, shape (n,).
     rows: npt.NDArray[np.int64]
 
 

@@ -39,44 +39,27 @@ class TooFewWordsError(UserError):
 
 @dataclass(frozen=True)
 class Likeness:
-    """Statistics of captions in random order; fractions are from 0 to 1.
-
-    Args:
-        words: number of words of the sample: the first captions that have 35,000 together, or all.
-        word_types: distinct words in the sample.
-        heaps_exponent: growth of the distinct words from a tenth of the sample to all of it, as an exponent.
-        distinct_bigrams: fraction of different pairs among the sample's pairs of words.
-        distinct_trigrams: the same of three words.
-        trigram_perplexity: of a fifth of the sample's captions, under a word model of the others.
-        unseen_words: fraction of the words of that fifth that the others lack.
-        bits_per_caption: mean over that fifth, under a character 7-gram model of the others.
-        bits_per_character: of the same.
-        exact_repeats: fraction of 4,000 captions that equal an earlier one.
-        near_copies: fraction of 4,000 captions whose words are more than 60% similar to another's, by edit distance.
-        words_per_caption: mean number of words between white space.
-        digit_words: fraction of the sample's words that contain a digit.
-        rated_words: fraction of words with a concreteness rating; None without the ratings.
-        other_words: fraction of the other words, most of them names; None without the ratings.
-        web_strings: fraction of captions with a URL or the name of a picture file.
-    """
+    """Statistics of captions in random order; fractions are from 0 to 1."""
 
     captions: int
-    words: int
-    word_types: int
+    words: int  # number of words of the sample: the first captions that have 35,000 together, or all
+    word_types: int  # distinct words in the sample
+    # Growth of the distinct words from a tenth of the sample to all of it, as an exponent.
     heaps_exponent: float
-    distinct_bigrams: float
-    distinct_trigrams: float
-    trigram_perplexity: float
-    unseen_words: float
-    bits_per_caption: float
-    bits_per_character: float
-    exact_repeats: float
+    distinct_bigrams: float  # fraction of different pairs among the sample's pairs of words
+    distinct_trigrams: float  # the same of three words
+    trigram_perplexity: float  # of a fifth of the sample's captions, under a word model of the others
+    unseen_words: float  # fraction of the words of that fifth that the others lack
+    bits_per_caption: float  # mean over that fifth, under a character 7-gram model of the others
+    bits_per_character: float  # of the same
+    exact_repeats: float  # fraction of 4,000 captions that equal an earlier one
+    # Fraction of 4,000 captions whose words are more than 60% similar to another's, by edit distance.
     near_copies: float
-    words_per_caption: float
-    digit_words: float
-    rated_words: float | None
-    other_words: float | None
-    web_strings: float
+    words_per_caption: float  # mean number of words between white space
+    digit_words: float  # fraction of the sample's words that contain a digit
+    rated_words: float | None  # fraction of words with a concreteness rating; None without the ratings
+    other_words: float | None  # fraction of the other words, most of them names; None without the ratings
+    web_strings: float  # fraction of captions with a URL or the name of a picture file
 
 
 def measure_likeness(captions: Sequence[str], rated: frozenset[str] | None) -> Likeness:
