@@ -10,16 +10,7 @@ import numpy.typing as npt
 
 from benchmark.core.bounds import Bounds
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.ranks import (
-    Columns,
-    Combine,
-    Keep,
-    PoolScores,
-    ScoreCounts,
-    every_pair,
-    rank_fraction,
-    sort_scores,
-)
+from benchmark.core.ranks import Columns, Combine, Keep, PoolScores, ScoreCounts, rank_fraction, sort_scores
 from benchmark.core.ties import HighestHashes, LastTie
 from benchmark.core.uids import UidArray
 from filters.base import Composite, Filter, Scores
@@ -205,7 +196,7 @@ class Ranked(OverPool):
     def over(self, pool: PoolScores) -> Combine:
         """Return the function that combines the ranks of scores in the pool."""
         ordered = [
-            sort_scores(partial(pool.column, number, every_pair), dtype, pool.folder)
+            sort_scores(partial(pool.column, number), dtype, pool.folder)
             for number, dtype in enumerate(pool.dtypes)
         ]
         return lambda scores, uids: self.combine_ranks(list(map(rank_fraction, scores, ordered)))

@@ -108,12 +108,9 @@ class LlmRating(Filter):
         ratings = [parse_rating(answer, self.n) for answer in answers]
         unrated = [answer for answer, rating in zip(answers, ratings, strict=True) if np.isnan(rating)]
         if unrated:
+            lost = f"{len(unrated)} of {len(answers)} answers"
             log.warning(
-                "llm_rating: %d of %d answers hold no rating from 1 to %d, such as %r",
-                len(unrated),
-                len(answers),
-                self.n,
-                unrated[0][:60],
+                "llm_rating: %s hold no rating from 1 to %d, such as %r", lost, self.n, unrated[0][:60]
             )
         return ratings
 

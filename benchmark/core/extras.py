@@ -1,5 +1,6 @@
 """Optional dependencies: what each extra is needed for, and the command that installs it in this environment."""
 
+import re
 import shlex
 import shutil
 import sys
@@ -83,8 +84,10 @@ def install_command(extra: str) -> str:
 
 def packages_command(*packages: str) -> str:
     """Return the command that installs packages into this environment: of uv if it was made by uv, else of pip."""
-    python = shlex.quote(sys.executable)
-    installer = f"uv pip install --python {python}" if _made_by_uv() else f"{python} -m pip install"
+    python, config = shlex.quote(sys.executable), Path(sys.prefix) / "pyvenv.cfg"
+    made_by_uv = config.is_file() and re.search(r"^uv =", config.read_text(), re.MULTILINE)
+    uses_uv = made_by_uv or find_spec("pip") is None
+    installer = f"uv pip install --python {python}" if uses_uv else f"{python} -m pip install"
     return " ".join([installer, *map(shlex.quote, packages)])
 
 
@@ -92,9 +95,3 @@ def program(name: str) -> str:
     """Return how to call a program of this environment: by its path where another or none is on the PATH."""
     own = Path(sys.executable).parent / name
     return shlex.quote(str(own)) if own.is_file() and shutil.which(name) != str(own) else name
-
-
-def _made_by_uv() -> bool:
-    config = Path(sys.prefix) / "pyvenv.cfg"
-    made = config.is_file() and any(line.startswith("uv =") for line in config.read_text().splitlines())
-    return made or find_spec("pip") is None

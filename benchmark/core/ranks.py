@@ -38,15 +38,10 @@ class PoolScores:
         dtypes = [column.dtype for column in scores]
         return cls(lambda: iter([(scores, uids)]), dtypes, Path(tempfile.gettempdir()))
 
-    def column(self, number: int, keep: Keep) -> Iterator[Scores]:
-        """Yield one filter's scores of the pairs that are kept."""
+    def column(self, number: int, keep: Keep | None = None) -> Iterator[Scores]:
+        """Yield one filter's scores, of the pairs that are kept or of all."""
         for scores, uids in self.blocks():
-            yield scores[number][keep(scores, uids)]
-
-
-def every_pair(scores: Columns, uids: UidArray) -> npt.NDArray[np.bool_]:
-    """Return True for each of n pairs, shape (n,)."""
-    return np.ones(len(uids), bool)
+            yield scores[number][keep(scores, uids)] if keep else scores[number]
 
 
 @dataclass(frozen=True)

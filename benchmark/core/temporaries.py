@@ -85,19 +85,14 @@ def _new(path: Path, folder: bool) -> tuple[Path, int]:
 
 @lru_cache(maxsize=1024)
 def _remove_orphans(folder: Path) -> None:
-    for path in folder.iterdir():
-        if is_temporary(path.name):
-            _remove_if_orphan(path)
-
-
-def _remove_if_orphan(path: Path) -> None:
-    is_folder = path.is_dir()
-    with suppress(OSError):  # held by its writer, or removed by another process
-        # Some network file systems lock for writing only what is open for writing.
-        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path) if is_folder else path.unlink()
-            log.info("removed %s, which a killed process left", path)
-        finally:
-            os.close(descriptor)
+    for path in filter(lambda path: is_temporary(path.name), folder.iterdir()):
+        is_folder = path.is_dir()
+        with suppress(OSError):  # held by its writer, or removed by another process
+            # Some network file systems lock for writing only what is open for writing.
+            descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path) if is_folder else path.unlink()
+                log.info("removed %s, which a killed process left", path)
+            finally:
+                os.close(descriptor)

@@ -212,6 +212,12 @@ def quiet_transformers() -> Iterator[None]:
         yield
 
 
+def decode_greedily(model: Any, **options: Any) -> Any:
+    """Return the tokens that a language model generates, without sampling even if its own settings ask for it."""
+    with quiet_transformers():
+        return model.generate(**options, do_sample=False, temperature=None, top_p=None, top_k=None)
+
+
 @contextmanager
 def quiet_diffusers() -> Iterator[None]:
     """Suppress the progress bars and loading reports of diffusers and transformers."""

@@ -57,17 +57,11 @@ class FeatureTable:
 
     def take(self, rows: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         """Return m rows of all columns: float32 arrays (m, d), and object arrays of m nested lists."""
-        arrays = self.widths
+        lists = self.columns.drop_columns(list(self.widths)).take(from_numpy(rows))
         return {
-            name: self.half(name)[rows].astype(np.float32) if name in arrays else self._lists(name, rows)
-            for name in self.columns.column_names
+            **{name: self.half(name)[rows].astype(np.float32) for name in self.widths},
+            **{name: np.fromiter(lists[name].to_pylist(), object) for name in lists.column_names},
         }
-
-    def _lists(self, name: str, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
-        lists = np.empty(len(rows), object)
-        for row, value in enumerate(self.columns[name].take(from_numpy(rows)).to_pylist()):
-            lists[row] = value
-        return lists
 
 
 def save_features(

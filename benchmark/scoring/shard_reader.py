@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -211,7 +212,10 @@ class Extraction:
 
     def arrays(self) -> tuple[UidArray, dict[str, Any]]:
         """Return the n uids, and the columns of n rows."""
-        columns = {name: _concatenate(parts) for name, parts in self._columns.items()}
+        columns = {
+            name: np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [*chain(*parts)]
+            for name, parts in self._columns.items()
+        }
         return np.concatenate(self._uids), columns
 
 
@@ -260,12 +264,6 @@ def join(batch: Batch, tables: Sequence[FeatureTable]) -> Batch:
             columns = {name: values[kept] for name, values in columns.items()}
         columns |= table.take(rows)
     return replace(batch, features=columns) if tables else batch
-
-
-def _concatenate(parts: Sequence[Any]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    return [value for part in parts for value in part]
 
 
 def check_columns(pool: Pool, scorer: Filter) -> None:

@@ -1,5 +1,6 @@
 """Clusters of images: PCA of their embeddings, then k-means (Lin et al. 2023, sections 4.1 and 11)."""
 
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,44 +15,29 @@ from filters.embeddings.corpus import CHUNK, Corpus, PieceWork, Rows, Subset, ch
 PER_CLUSTER = 256  # training embeddings per cluster, faiss' default
 
 
+@dataclass
 class ImageClusters:
-    """k-means on principal components.
+    """k-means on principal components; `sample` and `inner_product` are given by name.
 
-    Args:
-        folder: folder of the centroids and components; clusters that it holds already are used again.
-        clusters: maximum number of clusters; fewer embeddings give fewer.
-        components: dimensions after PCA; None, or at least as many as the embeddings have, skips PCA.
-        seed: random seed of k-means.
-        iterations: iterations per run of k-means (the paper's 300).
-        restarts: runs of k-means, of which the best is kept (the paper's 10).
-        sample: whether to learn from at most `PER_CLUSTER` embeddings per cluster; all of them otherwise.
-        inner_product: whether an embedding belongs to the centroid with the largest inner product; to the nearest one
-            otherwise. Centroids are learned by distance either way.
+    An embedding belongs to the nearest centroid, or with `inner_product` to the one with the largest inner product.
+    Centroids are learned by distance either way.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        clusters: int,
-        components: int | None = 256,
-        seed: int = 0,
-        iterations: int = 300,
-        restarts: int = 10,
-        *,
-        sample: bool = True,
-        inner_product: bool = False,
-    ) -> None:
-        self.folder = folder
-        self.clusters = clusters
-        self.components = components
-        self.seed = seed
-        self.iterations = iterations
-        self.restarts = restarts
-        self.sample = sample
-        self.inner_product = inner_product
-        self._centroids = MappedArray(folder / "centroids.npy")
-        self._axes = MappedArray(folder / "axes.npy")  # rows: principal components; no file without PCA
-        self._origin = MappedArray(folder / "origin.npy")  # the mean, in these components
+    folder: Path  # of the centroids and components; clusters that it holds already are used again
+    clusters: int  # maximum number of clusters; fewer embeddings give fewer
+    # Dimensions after PCA; None, or at least as many as the embeddings have, skips PCA.
+    components: int | None = 256
+    seed: int = 0  # random seed of k-means
+    iterations: int = 300  # per run of k-means (the paper's)
+    restarts: int = 10  # runs of k-means, of which the best is kept (the paper's)
+    _: KW_ONLY
+    sample: bool = True  # learn from at most `PER_CLUSTER` embeddings per cluster, else from all
+    inner_product: bool = False
+
+    def __post_init__(self) -> None:
+        self._centroids = MappedArray(self.folder / "centroids.npy")
+        self._axes = MappedArray(self.folder / "axes.npy")  # rows: principal components; no file without PCA
+        self._origin = MappedArray(self.folder / "origin.npy")  # the mean, in these components
 
     def fit(self, embeddings: Rows, gpu: int | None = None) -> "ImageClusters":
         """Cluster embeddings of shape (n, d), n at least 1. Holds one chunk; the points are in a file meanwhile.

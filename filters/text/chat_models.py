@@ -11,7 +11,7 @@ import httpx
 
 from benchmark.core.devices import Device, default_dtype
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import load_model, load_pretrained
+from benchmark.models.checkpoints import decode_greedily, load_model, load_pretrained
 
 KEY = "OPENAI_API_KEY"
 MAX_ANSWER_TOKENS = 16
@@ -129,14 +129,7 @@ class LocalChat:
             return_dict=True,
             return_tensors="pt",
         ).to(self._model.device)
-        ids = self._model.generate(
-            **inputs,
-            max_new_tokens=MAX_ANSWER_TOKENS,
-            do_sample=False,
-            temperature=None,
-            top_p=None,
-            top_k=None,
-            pad_token_id=self._tokenizer.pad_token_id,
-        )
+        ended = {"max_new_tokens": MAX_ANSWER_TOKENS, "pad_token_id": self._tokenizer.pad_token_id}
+        ids = decode_greedily(self._model, **inputs, **ended)
         answers = ids[:, inputs["input_ids"].shape[1] :]
         return list(self._tokenizer.batch_decode(answers, skip_special_tokens=True))

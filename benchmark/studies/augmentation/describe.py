@@ -9,7 +9,7 @@ from PIL import Image
 from benchmark.core.batch import Sample
 from benchmark.core.devices import default_dtype
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import FromCheckpoint, load_model, load_pretrained, quiet_transformers
+from benchmark.models.checkpoints import FromCheckpoint, decode_greedily, load_model, load_pretrained
 from benchmark.studies.augmentation.caption_writer import Augmenter, first_words
 from filters.icc.vba import ImageCaptioner
 
@@ -73,14 +73,6 @@ class Describe(FromCheckpoint, Augmenter):
             return_tensors="pt",
             processor_kwargs={"padding": True},
         ).to(self._model.device, self._model.dtype)
-        with quiet_transformers():
-            ids = self._model.generate(
-                **inputs,
-                do_sample=False,
-                temperature=None,
-                top_p=None,
-                top_k=None,
-                max_new_tokens=self.max_new_tokens,
-            )
+        ids = decode_greedily(self._model, **inputs, max_new_tokens=self.max_new_tokens)
         answers = ids[:, inputs["input_ids"].shape[1] :]
         return list(self._processor.batch_decode(answers, skip_special_tokens=True))

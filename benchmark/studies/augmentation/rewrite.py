@@ -10,7 +10,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.devices import default_dtype
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import FromCheckpoint, load_model, load_pretrained, quiet_transformers
+from benchmark.models.checkpoints import FromCheckpoint, decode_greedily, load_model, load_pretrained
 from benchmark.studies.augmentation.caption_writer import Augmenter, first_words
 
 PROMPT = "Rewrite this caption in detail and no more than 77 words."
@@ -100,16 +100,12 @@ class Rewrite(FromCheckpoint, Augmenter):
             prompts, padding=True, truncation=True, max_length=context - max_new_tokens, return_tensors="pt"
         ).to(self._model.device)
         length = inputs["input_ids"].shape[1]
-        with quiet_transformers():
-            ids = self._model.generate(
-                input_ids=inputs["input_ids"],
-                attention_mask=inputs["attention_mask"],
-                do_sample=False,
-                temperature=None,
-                top_p=None,
-                top_k=None,
-                max_new_tokens=max_new_tokens,
-                eos_token_id=self._ends,
-                pad_token_id=self._tokenizer.pad_token_id,
-            )
+        ids = decode_greedily(
+            self._model,
+            input_ids=inputs["input_ids"],
+            attention_mask=inputs["attention_mask"],
+            max_new_tokens=max_new_tokens,
+            eos_token_id=self._ends,
+            pad_token_id=self._tokenizer.pad_token_id,
+        )
         return list(self._tokenizer.batch_decode(ids[:, length:], skip_special_tokens=True))
