@@ -123,13 +123,7 @@ class ClusterMembers:
 
 
 class _CompareClusters(PieceWork):
-    """Distances within clusters; a piece is some clusters, of about `PIECE` images together.
-
-    Args:
-        members: the images by cluster.
-        uids: the n uids of the corpus.
-        seed: seed of the order of equal CLIP scores.
-    """
+    """Distances within clusters; a piece is some clusters, of about `PIECE` images together."""
 
     def __init__(self, members: ClusterMembers, uids: MappedUids, seed: int) -> None:
         # The ends of each piece's clusters.

@@ -14,9 +14,15 @@ from benchmark.scoring.survivors import Survivors
 from filters.base import Composite, Filter
 
 
-def score_folder(pool: Pool, scorer: Filter) -> Path:
-    """Return the folder that holds the score parts of a filter on `pool`."""
-    return _folder(pool, scorer, _shards(pool, scorer), None)
+def score_folder(pool: Pool, scorer: Filter, survivors: Survivors | None = None) -> Path:
+    """Return the folder that holds the score parts of a filter on `pool`, see `score_paths`."""
+    folder = _folder_of_filter(pool, scorer)
+    # Ranks and corpus statistics belong to the whole pool: never reuse them for other shards.
+    if scorer.corpus_dependent or isinstance(scorer, Composite):
+        folder /= _hash(_shards(pool, scorer))
+    if scorer.corpus_dependent and survivors is not None:
+        folder /= f"among-{survivors.key}"
+    return folder
 
 
 def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) -> dict[Shard, Path]:
@@ -25,14 +31,13 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
     A composite has a part for every shard that one of its filters reads: tars, metadata parquet, or both. Scores that
     depend on the corpus have other parts for every choice of `survivors`; all others have the whole pool's.
     """
-    shards = _shards(pool, scorer)
-    folder = _folder(pool, scorer, shards, survivors)
-    return {shard: folder / f"{shard.name}-{shard.fingerprint}.parquet" for shard in shards}
+    folder = score_folder(pool, scorer, survivors)
+    return {s: folder / f"{s.name}-{s.fingerprint}.parquet" for s in _shards(pool, scorer)}
 
 
 def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
     """Return the folder of a filter's fit: named as the folder of its score parts."""
-    return _fits(_folder(pool, scorer, _shards(pool, scorer), survivors))
+    return _fits(score_folder(pool, scorer, survivors))
 
 
 def parts_record(pool: Pool, scorer: Filter) -> Path:
@@ -63,16 +68,6 @@ def _shards(pool: Pool, scorer: Filter) -> list[Shard]:
     if not isinstance(scorer, Composite):
         return pool.shards(scorer.sources)
     return list(dict.fromkeys(shard for part in scorer.filters.values() for shard in _shards(pool, part)))
-
-
-def _folder(pool: Pool, scorer: Filter, shards: Iterable[Shard], survivors: Survivors | None) -> Path:
-    folder = _folder_of_filter(pool, scorer)
-    # Ranks and corpus statistics belong to the whole pool: never reuse them for other shards.
-    if scorer.corpus_dependent or isinstance(scorer, Composite):
-        folder /= _hash(shards)
-    if scorer.corpus_dependent and survivors is not None:
-        folder /= f"among-{survivors.key}"
-    return folder
 
 
 def _folder_of_filter(pool: Pool, scorer: Filter) -> Path:

@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -111,7 +110,7 @@ class ExtractShard:
 
     pool: Pool
     shards: Mapping[Shard, Sequence[Reader]]
-    light: ClassVar = False
+    light = False
     _reader: ShardReader | None = None
 
     def setup(self, device: str) -> None:

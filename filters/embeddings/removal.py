@@ -1,6 +1,7 @@
 """Removal of the embeddings that are least similar to the others, step by step (NormSim-2-D, Wang et al. 2024)."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ ROUNDING = 1e-6  # of a similarity in float32, by the number of rows, with some 
 Float64s = npt.NDArray[np.float64]
 
 
+@dataclass
 class Removal(PieceWork):
     """The fraction of the rows of (n, d) removed before each row; the least similar go first.
 
@@ -24,19 +26,12 @@ class Removal(PieceWork):
     and then updates S. Among equal rows the last is removed first. Similarities are computed in float64 and rounded,
     so that the order does not depend on the device, on threads or on which rows are computed together. A step needs
     all before it, so this is one piece of work.
-
-    Args:
-        embeddings: n unit vectors.
-        total: their `exact_outer_sum`.
-        steps: number of steps.
-        scratch: folder for intermediate values, 20 bytes per row.
     """
 
-    def __init__(self, embeddings: Rows, total: Float64s, steps: int, scratch: Path) -> None:
-        self._embeddings = embeddings
-        self._total = total
-        self._steps = steps
-        self._scratch = scratch
+    embeddings: Rows  # n unit vectors
+    total: Float64s  # their `exact_outer_sum`
+    steps: int
+    scratch: Path  # folder for intermediate values, 20 bytes per row
 
     def setup(self, device: torch.device) -> None:
         """Compute on this device."""
@@ -44,11 +39,11 @@ class Removal(PieceWork):
 
     def __call__(self, piece: int, /) -> Float64s:
         """Return the fractions, (n,)."""
-        left = count = len(self._embeddings)
-        self._scratch.mkdir(parents=True, exist_ok=True)
-        fractions = np.lib.format.open_memmap(self._scratch / "fractions.npy", "w+", np.float64, (count,))
-        similarities = _Similarities(self._embeddings, self._total, self._scratch, self._device)
-        for goal in np.linspace(count, 0, min(self._steps, count) + 1).astype(int)[1:].tolist():
+        left = count = len(self.embeddings)
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        fractions = np.lib.format.open_memmap(self.scratch / "fractions.npy", "w+", np.float64, (count,))
+        similarities = _Similarities(self.embeddings, self.total, self.scratch, self._device)
+        for goal in np.linspace(count, 0, min(self.steps, count) + 1).astype(int)[1:].tolist():
             leaving = similarities.lowest(left - goal, left)
             fractions[leaving] = (count - left + np.arange(len(leaving))) / count
             similarities.remove(leaving)

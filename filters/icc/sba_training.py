@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +98,12 @@ def _recompute_activations(llm: Any) -> None:
             module.training = True
 
 
+@dataclass
 class Collate:
-    """Makes batches of captions for `BridgeTraining`; None is a row without loss.
+    """Makes batches of captions for `BridgeTraining`; None is a row without loss."""
 
-    Args:
-        parts: the frozen models.
-        max_tokens: maximum length of a caption with its end; CLIP itself reads 77 tokens.
-    """
-
-    def __init__(self, parts: Loaded, max_tokens: int) -> None:
-        self.parts = parts
-        self.max_tokens = max_tokens
+    parts: Loaded
+    max_tokens: int  # of a caption with its end; CLIP itself reads 77 tokens
 
     def __call__(self, captions: list[str | None]) -> dict[str, Tensor]:
         """Return the arguments of `BridgeTraining.forward`."""
