@@ -4,8 +4,7 @@ All functions raise `UserError` for mistakes of the caller, and share their cach
 are written as there: ``"pool.url=/data/my_pool"``.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.report_data import HEADER, result_rows
 from benchmark.results.result import Result
 from benchmark.results.trackers import NoTracker
-from benchmark.run.config import USER_ERRORS, explain, register_resolvers
+from benchmark.run.config import register_resolvers, user_errors
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_subset
 from benchmark.run.train import train_model
@@ -81,25 +80,25 @@ def load_results(results_dir: Path | str = "results") -> Any:
 
 def get_filter(name: str, *settings: str) -> Filter:
     """Return the filter that ``filter=name`` means, for example ``get_filter("clip", "models=demo")``."""
-    with _user_errors():
+    with user_errors():
         return _job([f"filter={name}", *settings]).filter
 
 
 def get_bounds(name: str, *settings: str) -> Bounds:
     """Return which scores of ``filter=name`` pass, for `select`: ``get_bounds("informativeness")`` is 20 to 120."""
-    with _user_errors():
+    with user_errors():
         return _job([f"filter={name}", *settings]).bounds
 
 
 def get_metric(name: str, *settings: str) -> CaptionMetric:
     """Return the caption metric that ``metrics=[name]`` means, for example ``get_metric("cider")``."""
-    with _user_errors():
+    with user_errors():
         return _job([f"metrics=[{name}]", *settings]).metrics[0]
 
 
 def get_model(name: str, *settings: str) -> Downstream:
     """Return the untrained model that ``downstream=name`` means: ``get_model("captioner", "models=demo")``."""
-    with _user_errors():
+    with user_errors():
         models = _job([f"downstream={name}", *settings]).models
     if len(models) > 1:
         raise UserError(f"downstream={name} is {len(models)} models; name one of {', '.join(models)}")
@@ -193,19 +192,8 @@ def _opened(pool: Pool | str | Path) -> Pool:
 def _job(settings: Sequence[str]) -> Job:
     """Return the job that these settings describe."""
     register_resolvers()
-    with _user_errors():
+    with user_errors():
         jobs = compose_jobs([name_own_parts(normalised(settings))])
         if len(jobs) > 1:
             raise UserError(f"{' '.join(settings)} must give each setting one value; call once for each")
         return job_of(jobs[0].composed)
-
-
-@contextmanager
-def _user_errors() -> Iterator[None]:
-    """Turn the configuration library's errors into `UserError`."""
-    try:
-        yield
-    except UserError:
-        raise
-    except USER_ERRORS as error:
-        raise UserError(explain(error)) from error

@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+from benchmark.core import storage
 from benchmark.core.paths import atomic_write, put_in_place
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.storage import (
-    CHUNK,
-    CONNECTIONS,
-    StorageError,
-    download,
-    file_name,
-    gives_ranges,
-    open_file,
-    read_range,
-)
 
 # The header of a member has 30 bytes, the last of which are the lengths of name and extra field.
 _HEADER = struct.Struct("<26x2H")
@@ -28,10 +19,10 @@ def fetch_files(files: Mapping[Path, str]) -> None:
 
     def fetch(path: Path) -> None:
         part = _part(path)
-        download(files[path], part)
+        storage.download(files[path], part)
         put_in_place(part, path)
 
-    for _ in prefetch_map(fetch, [path for path in files if not path.is_file()], CONNECTIONS):
+    for _ in prefetch_map(fetch, [path for path in files if not path.is_file()], storage.CONNECTIONS):
         pass
 
 
@@ -45,19 +36,19 @@ def fetch_members(url: str, members: Mapping[Path, str]) -> None:
     if not missing:
         return
     source = url
-    if not gives_ranges(url):
-        copy = min(missing).with_name(f".{file_name(url)}")
+    if not storage.gives_ranges(url):
+        copy = min(missing).with_name(f".{storage.file_name(url)}")
         fetch_files({copy: url})
         source = str(copy)
     try:
-        with open_file(source) as file, ZipFile(file) as archive:
+        with storage.open_file(source) as file, ZipFile(file) as archive:
             found = {info.filename: info for info in archive.infolist()}
     except (BadZipFile, ValueError) as error:
-        raise StorageError(f"{url} must be a zip ({error})") from None
+        raise storage.StorageError(f"{url} must be a zip ({error})") from None
     if absent := set(missing.values()) - found.keys():
-        raise StorageError(f"{url} has no member {min(absent)}")
+        raise storage.StorageError(f"{url} has no member {min(absent)}")
     for _ in prefetch_map(
-        lambda path: _fetch_member(source, found[missing[path]], path), missing, CONNECTIONS
+        lambda path: _fetch_member(source, found[missing[path]], path), missing, storage.CONNECTIONS
     ):
         pass
     if source != url:
@@ -71,11 +62,11 @@ def _part(path: Path) -> Path:
 
 def _fetch_member(url: str, info: ZipInfo, path: Path) -> None:
     start = info.header_offset + _HEADER.size
-    start += sum(_HEADER.unpack(read_range(url, info.header_offset, start)))
+    start += sum(_HEADER.unpack(storage.read_range(url, info.header_offset, start)))
     end, part = start + info.compress_size, _part(path)
     with part.open("ab") as file:
-        for first in range(start + file.tell(), end, CHUNK):
-            file.write(read_range(url, first, min(first + CHUNK, end)))
+        for first in range(start + file.tell(), end, storage.CHUNK):
+            file.write(storage.read_range(url, first, min(first + storage.CHUNK, end)))
     data = part.read_bytes()
     part.unlink()
     try:
@@ -84,6 +75,6 @@ def _fetch_member(url: str, info: ZipInfo, path: Path) -> None:
     except zlib.error:
         data = b""
     if (len(data), zlib.crc32(data)) != (info.file_size, info.CRC):
-        raise StorageError(f"{url}: {info.filename} is damaged; run the same command again")
+        raise storage.StorageError(f"{url}: {info.filename} is damaged; run the same command again")
     with atomic_write(path) as temporary:
         temporary.write_bytes(data)

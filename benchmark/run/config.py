@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import EntryPoints, entry_points
 from inspect import isfunction, signature
@@ -294,6 +295,17 @@ def explain(error: Exception) -> str:
         value = "FOLDER" if error.full_key == "pool.url" else "VALUE"
         return f"{error.full_key} is not given; add {error.full_key}={value} to the command"
     return text
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Turn the configuration library's errors within the block into `UserError`."""
+    try:
+        yield
+    except UserError:
+        raise
+    except USER_ERRORS as error:
+        raise UserError(explain(error)) from error
 
 
 def _unknown_config(path: str, known: Iterable[str]) -> str:

@@ -45,6 +45,7 @@ from benchmark.run.config import (
     make_filter,
     require_kind,
     resolved,
+    user_errors,
 )
 from benchmark.run.output import Finished
 from benchmark.run.sizes import check_budget, check_size, subset_size
@@ -212,7 +213,7 @@ class Job:
     def run(self) -> Finished | None:
         """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user."""
         try:
-            with disk_errors_as_one_line(), lost_processes_as_one_line(), panics_as_errors():
+            with user_errors(), disk_errors_as_one_line(), lost_processes_as_one_line(), panics_as_errors():
                 if self.told is None:
                     self.check()
                 task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)
@@ -220,10 +221,6 @@ class Job:
                 with writable_folder(str(self.cfg.results_dir), depth) as folder:
                     OmegaConf.update(self.cfg, "results_dir", str(folder))
                     return task(self)
-        except UserError:
-            raise
-        except USER_ERRORS as error:
-            raise UserError(explain(error)) from error
         finally:  # models hold weights, which the other jobs of a sweep need not keep
             for name in vars(self).keys() - {part.name for part in fields(self)}:
                 del vars(self)[name]

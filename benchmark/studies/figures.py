@@ -27,12 +27,10 @@ from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
 from benchmark.results.gallery import short_text, thumbnail, thumbnails
-from benchmark.results.page.plotly_charts import BLUE, ORANGE
 from benchmark.results.report.table import MISSING, Cell, Table
 from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_pool import score_pool
 from benchmark.studies.concreteness.evaluation import score_texts, set_up
-from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
 from benchmark.studies.profile.page import marked_words
 from benchmark.studies.profile.pool_sample import IMAGE, PoolSample
 from benchmark.studies.profile.profiling import cluster_images, text_in_images
@@ -44,15 +42,9 @@ from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.models.dual_encoder import PairEncoder
 from filters.base import Filter, Scores
 from filters.cotr import split_words
-from filters.icc.autoencoder import caption_seed, one_line
-from filters.icc.combine import fit_combination
-from filters.icc.modes import DirectScorer
-from filters.icc.standardize import caption_length
-from filters.icc.vba import VisualBottleneck
 from filters.ocr.features import TextRecognition
 
 LABELLED = 5000  # random pairs of the pool whose topics are shown
-FEWEST = 5  # captions of one length that get a box
 CLOUD, SIZED = Markup('<span class="words">{}</span>'), Markup('<span style="font-size:{:.0f}px">{}</span>')
 Filters = Mapping[str, Filter]  # by the names of their columns
 
@@ -133,11 +125,9 @@ def images_of_clusters(
 ) -> list[Table]:
     """Return the images of the highest CLIP scores in clusters of similar images, a column per cluster.
 
-    Args:
-        filters: `CLIP`; and `CoTR` if the clusters with the most parrot captions are shown, else they are random.
-        clusters: at most; fewer if they would have fewer than 20 images on average.
-        shown: clusters that are shown, with `count` images each.
-        samples: random pairs of the pool; None for all.
+    `filters` are `CLIP`, and `CoTR` if the clusters with the most parrot captions are shown, else they are random.
+    There are at most `clusters`, with 20 images or more on average, of `samples` random pairs or all for None;
+    `shown` of them are shown, with `count` images each.
     """
     require("clusters")
     pool = pool if samples is None else PoolSample(pool, samples, seed)
@@ -159,9 +149,7 @@ def images_of_clusters(
 def words(pool: Pool, seed: int, lows: list[int], count: PositiveInt, samples: PositiveInt) -> list[Table]:
     """Return random words of captions, a row per interval of frequency, larger the more frequent they are.
 
-    Args:
-        lows: fewest occurrences in each interval, ascending; each has `count` words.
-        samples: random captions whose words are counted.
+    `lows` are the fewest occurrences in each interval, ascending, of `count` words among `samples` captions.
     """
     counted, rows = count_ngrams(sample_captions(pool, samples, seed), pool.name), []
     for low, end in zip(lows, [*lows[1:], max(*lows, *counted.counts[:1]) + 1], strict=True):
@@ -184,8 +172,7 @@ def embedding_maps(
 ) -> str:
     """Return t-SNE (van der Maaten & Hinton 2008) of image embeddings: ten classes of each classification set.
 
-    Args:
-        folders: trained models by their titles, of the kind that `downstream` names; each has a column.
+    `folders` are trained models by their titles, of the kind that `downstream` names; each has a column.
     """
     require("studies")
     from sklearn.manifold import TSNE
@@ -219,12 +206,9 @@ def captions_of_images(
     evaluation: str,
     count: PositiveInt = 4,
 ) -> list[Table]:
-    """Return the captions of one image from high to low score, for the images whose captions differ most in it.
+    """Return the captions of one image from high to low score, for the `count` images whose captions differ most.
 
-    Args:
-        filters: one filter of captions.
-        evaluation: name of an evaluation set with captions.
-        count: images that are shown.
+    `filters` is one filter of captions; `evaluation` names an evaluation set with captions.
     """
     sets = {of.name: of.items for of in evaluation_sets if isinstance(of, EvaluationSet)}
     if evaluation not in sets:
@@ -299,137 +283,10 @@ def _labelled(pool: Pool, labels: str, seed: int) -> tuple[PoolSample, Any]:
     return sample, read_labels(Path(labels), uids)
 
 
-@checked
-def reconstructions(
-    pool: Pool,
-    device: torch.device,
-    seed: int,
-    filters: Filters,
-    highest: bool = True,
-    count: PositiveInt = 8,
-    candidates: PositiveInt = 40,
-    samples: PositiveInt = 2000,
-) -> list[Table]:
-    """Return captions of the highest or lowest ICC with reconstructions, VBA's image, and three scores.
-
-    SBA and VBA differ most on the first half of them, as in the paper, and agree most on the second.
-
-    Args:
-        filters: `SBA` and `VBA` in direct mode, and `ICC`.
-        highest: whether the captions have the highest scores.
-        count: captions that are shown.
-        candidates: captions that are reconstructed, of the highest or lowest scores.
-        samples: random captions of the pool among which they are.
-    """
-    texts = sorted({one_line(text) for text in sample_captions(pool, samples, seed)})
-    icc = score(filters["ICC"], texts, device)
-    best = np.argsort(-icc if highest else icc, kind="stable")[:candidates]
-    texts, icc = [texts[row] for row in best], icc[best]
-    (by_sba, _, sba), (by_vba, _, vba) = (rebuild(filters, name, texts, device) for name in ("SBA", "VBA"))
-    gaps = np.argsort(-np.abs(sba - vba), kind="stable").tolist()
-    chosen = gaps[: count - count // 2] + gaps[count - count // 2 :][-(count // 2) :]
-    drawn, pipeline = [texts[row] for row in chosen], getattr(filters["VBA"], "autoencoder", None)
-    assert isinstance(pipeline, VisualBottleneck)
-    rows = []
-    generated = pipeline.text_to_image.generate(drawn, [*map(caption_seed, drawn)])
-    for row, image in zip(chosen, generated, strict=True):
-        jpeg = thumbnail(image.convert("RGB"))
-        cells = [*map(text_cell, (texts[row], by_sba[row], by_vba[row])), image_cell(jpeg)]
-        rows.append(cells + numbers(sba[row], vba[row], icc[row]))
-    by_both = (f"{name} reconstructed caption" for name in ("SBA", "VBA"))
-    header = ["Input caption", *by_both, "VBA bottleneck image"]
-    note = "SBA and VBA differ most on the first half, and agree most on the second."
-    title = f"Captions of {'high' if highest else 'low'} ICC"
-    return [Table(title, [*header, "SBA", "VBA", "ICC"], rows, [note])]
-
-
-@checked
-def lengths(
-    pool: Pool, device: torch.device, seed: int, filters: Filters, samples: PositiveInt = 1000
-) -> str:
-    """Return boxes of SBA's similarities by the number of words, before and after standardising.
-
-    Args:
-        filters: `SBA` in direct mode.
-        samples: random captions of the pool that are reconstructed.
-    """
-    texts = sample_captions(pool, samples, seed)
-    _, before, after = rebuild(filters, "SBA", texts, device)
-    words = np.array([*map(caption_length, texts)])
-    shown = [n for n in np.unique(words).tolist() if (words == n).sum() >= FEWEST]
-
-    def draw(axes: Any) -> None:
-        for axis, title, values in zip(axes, ("before", "after"), (before, after), strict=True):
-            axis.boxplot([values[words == n] for n in shown], positions=shown, whis=(5, 95), sym="")
-            axis.set(title=f"{title} standardising", xlabel="words", ylabel="SBA similarity", ylim=(0, 1))
-            axis.set_xticks(shown[:: 1 + len(shown) // 12], shown[:: 1 + len(shown) // 12])
-
-    return svg(draw, 11, 4, columns=2)
-
-
-@checked
-def regression(device: torch.device, filters: Filters, annotations: RatedTexts | str | None = None) -> str:
-    """Return annotated captions by SBA and VBA, and the line on which their fitted combination is one half.
-
-    Args:
-        filters: `SBA` and `VBA`.
-        annotations: rated captions, or the path of a file of them.
-    """
-    rated = _rated(annotations)
-    sba, vba = (score(filters[name], rated.texts, device) for name in ("SBA", "VBA"))
-    line, ends = fit_combination(vba, sba, rated.ratings), np.array([0.0, 1.0])
-
-    def draw(axes: Any) -> None:
-        points = axes[0].scatter(sba, vba, c=rated.ratings, cmap="viridis", s=18)
-        axes[0].figure.colorbar(points, label="rating")
-        axes[0].plot(ends, -(line.c + line.b * ends) / line.a, color=ORANGE)
-        title = f"{line.a:.1f} VBA {line.b:+.1f} SBA {line.c:+.1f} = 0, {len(rated.texts):,} captions"
-        axes[0].set(title=title, xlabel="SBA", ylabel="VBA", xlim=(0, 1), ylim=(0, 1))
-
-    return svg(draw, 6, 5)
-
-
-@checked
-def histogram(annotations: RatedTexts | str | None = None) -> str:
-    """Return a histogram of ratings; `annotations` as for `regression`."""
-    rated = _rated(annotations)
-
-    def draw(axes: Any) -> None:
-        axes[0].hist(rated.ratings, np.arange(-0.125, rated.ratings.max() + 0.25, 0.25), color=BLUE)
-        title = f"{len(rated.texts):,} captions, mean {rated.ratings.mean():.2f}"
-        axes[0].set(title=title, xlabel="annotated concreteness", ylabel="captions")
-
-    return svg(draw, 6, 4)
-
-
 def score(scorer: Filter, texts: list[str], device: torch.device) -> npt.NDArray[np.float32]:
     """Return the scores of n texts, (n,), by a filter of captions."""
     set_up(scorer, device)
     return np.asarray(score_texts(scorer, texts), np.float32)
-
-
-def rebuild(
-    filters: Filters, name: str, texts: list[str], device: torch.device
-) -> tuple[list[str], Scores, Scores]:
-    """Return the most similar reconstruction of each of n captions, their similarities and their scores, (n,)."""
-    scorer = filters[name]
-    if not isinstance(scorer, DirectScorer):
-        raise UserError(f"figure.filters.{name}.mode must be direct")
-    scorer.setup(device)
-    best = [
-        beams[int(scorer.similarity.compare([text] * len(beams), beams).argmax())]
-        for text, beams in zip(texts, scorer.autoencoder.reconstruct(texts), strict=True)
-    ]
-    similarities = scorer.similarity.compare(texts, best)
-    scores = scorer.standardizer(texts, similarities) if scorer.standardizer else similarities
-    return best, similarities, scores
-
-
-def _rated(annotations: RatedTexts | str | None) -> RatedTexts:
-    if annotations is None:
-        raise UserError("figure.annotations=FILE must be given, a CSV as task=annotation writes")
-    setting = "figure.annotations"
-    return read_annotations(Path(annotations), setting) if isinstance(annotations, str) else annotations
 
 
 def svg(draw: Callable[[Any], None], width: float, height: float, columns: int = 1, rows: int = 1) -> str:

@@ -29,18 +29,10 @@ from benchmark.results.report.table import Table
 from benchmark.run.config import CONF, demo_model
 from benchmark.run.figure import figure
 from benchmark.studies import figures
+from benchmark.studies.concreteness import figures as icc_figures
+from benchmark.studies.concreteness.figures import histogram, lengths, reconstructions, regression
 from benchmark.studies.concreteness.rated_texts import RatedTexts
-from benchmark.studies.figures import (
-    captions_of_images,
-    embedding_maps,
-    histogram,
-    images_of_clusters,
-    lengths,
-    pairs,
-    reconstructions,
-    regression,
-    words,
-)
+from benchmark.studies.figures import captions_of_images, embedding_maps, images_of_clusters, pairs, words
 from benchmark.studies.weak_labels.labels import read_labels, write_part
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
@@ -358,7 +350,7 @@ def drawn_on(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def kept(draw: Any, *size: Any, **columns: Any) -> str:
         return svg(lambda axes: made.extend(axes) or draw(axes), *size, **columns)
 
-    monkeypatch.setattr(figures, "svg", kept)
+    monkeypatch.setattr(icc_figures, "svg", kept)
     return made
 
 
