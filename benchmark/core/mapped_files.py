@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -106,23 +107,23 @@ def save_array(path: Path, array: npt.NDArray[Any]) -> MappedArray:
     return write_array(path, array.shape, array.dtype, lambda mapped: np.copyto(mapped, array))
 
 
+@dataclass(frozen=True)
 class MappedUids:
     """n uids in ascending order, each once, as two ``.npy`` files of 64-bit words."""
 
-    def __init__(self, high: MappedArray, low: MappedArray) -> None:
-        self._high = high
-        self._low = low
+    high: MappedArray
+    low: MappedArray
 
     def __len__(self) -> int:
-        return len(self._high)
+        return len(self.high)
 
     def __getitem__(self, rows: Indices) -> UidArray:
         """Return the uids of some rows."""
-        high, low = self._high.values[rows], self._low.values[rows]
+        high, low = self.high.values[rows], self.low.values[rows]
         uids = np.empty(len(high), UID_DTYPE)
         uids["f0"], uids["f1"] = high, low
         return uids
 
     def find(self, uids: UidArray) -> npt.NDArray[np.int64]:
         """Return the row of each of m uids, shape (m,), -1 for one that is not there."""
-        return search_sorted(self._high.values, self._low.values, uids)
+        return search_sorted(self.high.values, self.low.values, uids)

@@ -84,17 +84,8 @@ def scan_records(results: Path, record_type: type[R]) -> tuple[dict[Path, R], li
             )
             continue
         try:
-            if (found := _text_of_kind(path, schema)) is None:
-                continue
-            text, is_unchanged = found
-            record = adapter.validate_json(text, strict=True)
-            if not is_unchanged:
-                raise UnreadableError("changed since it was written, as its checksum says; make it again")
-            records[path] = record
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"]))
-            left_out.append(LeftOut(path, f"not a readable {schema.kind} record: {field}: {first['msg']}"))
+            if (record := _read(path, schema, adapter)) is not None:
+                records[path] = record
         except UnreadableError as error:
             left_out.append(LeftOut(path, str(error)))
     return records, left_out
@@ -117,23 +108,28 @@ def warn_of(left_out: Iterable[LeftOut]) -> None:
         log.warning("left out %s%s: %s", paths[0], more, reason)
 
 
-def _text_of_kind(path: Path, schema: Schema) -> tuple[str, bool] | None:
-    """Return a file's text and whether it is as it was written; None for a record of another kind.
-
-    Raises `UnreadableError` unless it has this schema.
-    """
+def _read(path: Path, schema: Schema, adapter: TypeAdapter[R]) -> R | None:
+    """Return the record in a file, None for one of another kind. Raises `UnreadableError` unless it is intact."""
     try:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text, parse_int=_bounded_integer)
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableError(f"not readable as JSON: {error}") from None
-    if isinstance(data, dict) and isinstance(data.get("kind"), str):
-        if data["kind"] != schema.kind:
-            return None
-        if "schema_version" in data:
-            _check_version(data["schema_version"], schema)
-            return text, data.get(_CHECKSUM) == _checksum(data)
-    raise UnreadableError(f"JSON, but no {schema.kind} record")
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(kind, str) and kind != schema.kind:
+        return None
+    if not isinstance(kind, str) or "schema_version" not in data:
+        raise UnreadableError(f"JSON, but no {schema.kind} record")
+    _check_version(data["schema_version"], schema)
+    try:
+        record = adapter.validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise UnreadableError(f"not a readable {schema.kind} record: {field}: {first['msg']}") from None
+    if data.get(_CHECKSUM) != _checksum(data):
+        raise UnreadableError("changed since it was written, as its checksum says; make it again")
+    return record
 
 
 def _bounded_integer(digits: str) -> int:
