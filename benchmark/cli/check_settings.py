@@ -48,14 +48,11 @@ def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments that a class or function takes by name, each with its type, Any for objects.
+    """The arguments that a class or function takes by name."""
 
-    `required` have no default; `is_open` if any other argument is taken (``**kwargs``).
-    """
-
-    types: Mapping[str, Any]
-    required: frozenset[str] = frozenset()
-    is_open: bool = False
+    types: Mapping[str, Any]  # Any for objects
+    required: frozenset[str] = frozenset()  # without a default
+    is_open: bool = False  # whether any other argument is taken (``**kwargs``)
 
 
 @dataclass(frozen=True)

@@ -106,14 +106,11 @@ def _values(override: Override) -> list[str]:
 
 @dataclass(frozen=True)
 class SweepJob:
-    """One run of the sweep with that index, named by the overrides in which it differs from the others.
+    """One run of a sweep."""
 
-    `composed` is its configuration, with the node `hydra`.
-    """
-
-    name: str
-    sweep: int
-    composed: DictConfig
+    name: str  # the overrides in which it differs from the others
+    sweep: int  # index of its sweep
+    composed: DictConfig  # its configuration, with the node `hydra`
 
     @property
     def runs_here(self) -> bool:

@@ -61,34 +61,27 @@ class SampleError(Exception):
 
 @dataclass(frozen=True)
 class Sample:
-    """One image-caption pair: uid (32 hex characters), caption, RGB image.
+    """One image-caption pair."""
 
-    `others` are further captions of the image. Training draws one caption, the sample's own or another, each time it
-    sees the sample; or it sums their losses: then each source of captions has its position, None if it lacks one.
-    """
-
-    uid: str
+    uid: str  # 32 hex characters
     text: str
-    image: Image.Image
+    image: Image.Image  # RGB
+    # Further captions of the image. Training draws one caption, the sample's own or another, each time it sees the
+    # sample; or it sums their losses: then each source of captions has its position, None if it lacks one.
     others: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)
 class Batch:
-    """n samples, with only the fields that the filter said it needs.
+    """n samples, with only the fields that the filter said it needs."""
 
-    `uids` is an array of shape (n,) and dtype ``u8,u8``. Of long captions filters get the beginnings as `texts`, see
-    `model_text`. `images` are RGB; a reader that `Preprocesses` may get
-    `pixels` in their place, a float32 tensor (n, c, h, w). `columns` holds metadata columns by name,
-    `features` arrays of shape (n, d) or, for nested lists, (n,).
-    """
-
-    uids: UidArray
-    texts: list[str]
-    images: list[Image.Image] = field(default_factory=list)
-    columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    uids: UidArray  # shape (n,), dtype ``u8,u8``
+    texts: list[str]  # of long captions filters get the beginnings, see `model_text`
+    images: list[Image.Image] = field(default_factory=list)  # RGB
+    columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)  # metadata, by name
+    # By name, shape (n, d) or, for nested lists, (n,).
     features: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-    pixels: Any = None
+    pixels: Any = None  # in place of images for a reader that `Preprocesses`: float32 tensor (n, c, h, w)
 
     def __len__(self) -> int:
         return len(self.uids)

@@ -23,14 +23,12 @@ Keep = Callable[[Columns, UidArray], npt.NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class PoolScores:
-    """The scores of several filters for a whole pool, a block at a time; temporary files are in `folder`.
+    """The scores of several filters for a whole pool, a block at a time."""
 
-    `blocks` gives each filter's scores of m pairs, (m,), and their uids, (m,), whenever it is called.
-    """
-
+    # Gives each filter's scores of m pairs, (m,), and their uids, (m,), whenever it is called.
     blocks: Callable[[], Iterator[tuple[Columns, UidArray]]]
     dtypes: Sequence[np.dtype[Any]]
-    folder: Path
+    folder: Path  # of temporary files
 
     @classmethod
     def of(cls, scores: Columns, uids: UidArray) -> "PoolScores":

@@ -65,15 +65,12 @@ class _Header(NamedTuple):
 
 @dataclass
 class _Extension:
-    """What the headers before that of a file, the first of which is at `start`, say of it; None for nothing.
+    """What the headers before that of a file say of it; None for nothing."""
 
-    A `broken` one leaves name, size or layout of the file unknown.
-    """
-
-    start: int
+    start: int  # of the first of these headers
     name: str | None = None
     size: int | None = None
-    broken: bool = False
+    broken: bool = False  # whether name, size or layout of the file are unknown
 
     def add(self, kind: bytes, content: bytes) -> None:
         """Add what a header of this kind, with this content, says of the file; a later one counts."""

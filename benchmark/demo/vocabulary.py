@@ -9,18 +9,15 @@ Home = Literal["land", "air", "water", "indoor"]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of thing: its nouns, where it occurs, its usual colours and its actions.
+    """A kind of thing."""
 
-    `nouns` are pairs of singular and plural, the most common first. Portable things can stand on a kind with a `top`
-    and lie in a kind with a `rim`: the heights of these surfaces, from -1 (top of its box) to 1 (bottom).
-    """
-
-    nouns: tuple[tuple[str, str], ...]
-    home: Home = "land"
-    colours: tuple[str, ...] = ()
+    nouns: tuple[tuple[str, str], ...]  # singular and plural, the most common first
+    home: Home = "land"  # where it occurs
+    colours: tuple[str, ...] = ()  # the usual ones
     actions: tuple[str, ...] = ()
+    # Height of the surface that portable things can stand on, from -1 (top of its box) to 1 (bottom).
     top: float | None = None
-    rim: float | None = None
+    rim: float | None = None  # likewise, of the opening that they can lie in
     portable: bool = False
 
 

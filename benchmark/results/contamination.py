@@ -33,14 +33,11 @@ Embeddings = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class NearImages:
-    """Finds images whose embeddings by one CLIP model have a cosine above `similarity`, which depends on the model.
+    """Finds images whose embeddings by one CLIP model have a cosine above `similarity`."""
 
-    Evaluation images are embedded on `device`; `features` are the pool's.
-    """
-
-    features: ClipFeatures
-    similarity: float
-    device: torch.device
+    features: ClipFeatures  # of the pool
+    similarity: float  # depends on the model
+    device: torch.device  # on which evaluation images are embedded
 
     def find(self, pool: Pool, sets: Mapping[str, Sequence[ImageFile]]) -> dict[str, UidArray] | None:
         """Return the uids of pairs near to each set's images, by its name; None unless all embeddings are cached."""

@@ -20,19 +20,16 @@ Place = Literal["top", "kept", "dropped", "bottom", "passing", "failing"]
 
 @dataclass(frozen=True)
 class GalleryPair:
-    """A pair of the pool at one place of a filter's ranking; "kept" and "dropped" are next to the threshold.
+    """A pair of the pool at one place of a filter's ranking."""
 
-    A filter that decides has "passing" pairs, of those kept, and "failing" ones, outside of its bounds.
-    `caption` has at most `CAPTION_CHARACTERS`; `thumbnail` is a JPEG, empty if the image cannot be read. `kind` is
-    the planted kind of noise, empty for pools other than the demo.
-    """
-
+    # "Kept" and "dropped" are next to the threshold. A filter that decides has "passing" pairs, of those kept, and
+    # "failing" ones, outside of its bounds.
     place: Place
     uid: str
-    caption: str
+    caption: str  # of at most `CAPTION_CHARACTERS`
     score: float
-    thumbnail: bytes
-    kind: str = ""
+    thumbnail: bytes  # JPEG, empty if the image cannot be read
+    kind: str = ""  # planted kind of noise, empty for pools other than the demo
 
 
 @dataclass(frozen=True)

@@ -23,17 +23,13 @@ CURVES = ("loss", "lr", "gradient_norm", "samples_per_second")
 
 @dataclass(frozen=True)
 class DashboardSettings:
-    """The project of a user or team, the title of view and report, and the metrics that are compared.
-
-    `headlines` are metrics that filters are compared by, ``captioner/coco/CIDEr``; `validated` has the metric of the
-    validation during training by model.
-    """
+    """The project of a user or team, the title of view and report, and the metrics that are compared."""
 
     entity: str
     project: str
     title: str
-    headlines: Sequence[str]
-    validated: dict[str, str]
+    headlines: Sequence[str]  # metrics that filters are compared by, ``captioner/coco/CIDEr``
+    validated: dict[str, str]  # metric of the validation during training, by model
 
 
 def panels(settings: DashboardSettings) -> dict[str, list[Any]]:

@@ -12,14 +12,11 @@ from benchmark.core.sanitize import redact
 
 @dataclass(frozen=True)
 class Finished:
-    """What a task tells a sweep: the path of its result, whether an earlier command had made it, and what failed.
+    """What a task tells a sweep."""
 
-    With a `failure` the command ends with exit code 1.
-    """
-
-    path: Path
-    skipped: bool = False
-    failure: str = ""
+    path: Path  # of its result
+    skipped: bool = False  # whether an earlier command had made it
+    failure: str = ""  # what failed; the command then ends with exit code 1
 
 
 def failure_text(failed: Sequence[str], path: Path) -> str:

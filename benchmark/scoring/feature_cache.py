@@ -23,15 +23,12 @@ _INFO = b"pairsift"
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """The features of n samples of one shard, mapped: only the rows that are read take memory.
+    """The features of n samples of one shard, mapped: only the rows that are read take memory."""
 
-    `columns` are arrays in half precision, and nested lists, of n rows each; `drops` counts other samples by reason.
-    """
-
-    uids: UidArray
-    columns: pa.Table
-    drops: Counter[str]
-    cost: Seconds
+    uids: UidArray  # shape (n,)
+    columns: pa.Table  # arrays in half precision, and nested lists, of n rows each
+    drops: Counter[str]  # counts of the other samples by reason
+    cost: Seconds  # of the extraction
 
     @cached_property
     def index(self) -> UidIndex:

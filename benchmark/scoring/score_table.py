@@ -188,17 +188,13 @@ class PartSource(ScoreSource):
 
 @dataclass
 class ScoreTable:
-    """The scores of n samples, each uid once.
-
-    `drops` counts samples without a score by reason. `costs` are the seconds of scoring when it was done, and of the
-    features; `reused` is the fraction of parts that an earlier run had scored. `pool` is None for joined scores.
-    """
+    """The scores of n samples, each uid once."""
 
     source: ScoreSource
-    drops: Counter[str]
-    costs: Costs = field(default_factory=dict)
-    reused: float = 0.0
-    pool: Pool | None = None
+    drops: Counter[str]  # samples without a score, by reason
+    costs: Costs = field(default_factory=dict)  # of scoring when it was done, and of the features
+    reused: float = 0.0  # fraction of parts that an earlier run had scored
+    pool: Pool | None = None  # None for joined scores
 
     def __len__(self) -> int:
         return len(self.source)

@@ -6,30 +6,25 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Manifest:
-    """Describes subset files: the pool, filter, selector and size that made them, and drop counts.
-
-    `files` names the subset file of each epoch; `distinct` counts the samples that are in at least one of them. Of
-    `tied` samples whose score is the threshold, `tied_kept` are selected: the first by `seed`. The
-    `threshold` is None if it is infinite. `lost` counts by reason the selected samples that cannot be read,
-    known once they are read; `selection.tolerate` bounds them.
-    """
+    """Describes subset files: the pool, filter, selector and size that made them, and drop counts."""
 
     pool: str
     filter: str
     config: dict[str, Any]
     k: int
     seed: int
-    threshold: float | None
+    threshold: float | None  # None if it is infinite
     scored: int
-    tied: int
-    tied_kept: int
+    tied: int  # samples whose score is the threshold
+    tied_kept: int  # selected samples among these: the first by `seed`
     drops: dict[str, int]
     sha256: str
-    distinct: int
-    files: list[str]
+    distinct: int  # samples that are in at least one epoch
+    files: list[str]  # the subset file of each epoch
     selector: str
     selector_config: dict[str, Any]
     versions: dict[str, str] = field(default_factory=dict)
+    # Selected samples that cannot be read, by reason, known once they are read; `selection.tolerate` bounds them.
     lost: dict[str, int] = field(default_factory=dict)
 
     @property

@@ -59,15 +59,13 @@ class Source:
 @checked
 @dataclass(frozen=True)
 class EvaluationSet:
-    """Images with reference captions, and their use: captioning, retrieval, or both.
-
-    `ties` is the rule of retrieval: "against" the model, or "topk", that of CLIP_benchmark (see `retrieval_metrics`).
-    """
+    """Images with reference captions, and their use: captioning, retrieval, or both."""
 
     name: str
     items: list[Item]
     captioning: bool
     retrieval: bool
+    # Of retrieval: "against" the model, or "topk" as in CLIP_benchmark (see `retrieval_metrics`).
     ties: Ties = "against"
 
     def __post_init__(self) -> None:

@@ -73,16 +73,13 @@ STATIVE_FORMS = frozenset(_IRREGULAR_STATIVES.split()).union(*map(_forms, _REGUL
 
 @dataclass
 class SceneGraph:
-    """Objects, attributes and relations in a caption. An object is the index of its token in the parsed document.
-
-    `attributes` are pairs (object, word), or a verb that relates the object to somebody unnamed ("give me a day");
-    `relations` are triples (object, predicate, object); `actions` are the non-stative verbs with a subject, an object
-    of the scene or a noun that they modify, as written.
-    """
+    """Objects, attributes and relations in a caption. An object is the index of its token in the parsed document."""
 
     objects: list[int] = field(default_factory=list)
+    # Pairs (object, word), or a verb that relates the object to somebody unnamed ("give me a day").
     attributes: set[tuple[int, str]] = field(default_factory=set)
-    relations: set[tuple[int, str, int]] = field(default_factory=set)
+    relations: set[tuple[int, str, int]] = field(default_factory=set)  # triples (object, predicate, object)
+    # Non-stative verbs with a subject, an object of the scene or a noun that they modify, as written.
     actions: list[str] = field(default_factory=list)
 
     @property

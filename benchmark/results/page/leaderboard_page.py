@@ -46,45 +46,37 @@ QUESTIONS = {"CIDEr": "captions", "text_to_image_R@1": "retrieval", "zero_shot":
 
 @dataclass(frozen=True)
 class Answer:
-    """The filters that may rank first by a metric, the best mean first, whose value is `value`.
-
-    `sure`: the only one is better than all others. `cheapest` of them scores fastest, in
-    `cost`; `paper_cost` is extrapolated to the paper's pool. All three are empty if the cost of any is unknown.
-    """
+    """The filters that may rank first by a metric, the best mean first."""
 
     question: str
     metric: str
     evaluation: str
     labels: list[str]
-    value: str
-    sure: bool
+    value: str  # of the best mean
+    sure: bool  # whether the only filter is better than all others
+    # The filter of them that scores fastest; empty if the cost of any is unknown, as the costs below.
     cheapest: str
     cost: str
-    paper_cost: str
+    paper_cost: str  # extrapolated to the paper's pool
 
 
 @dataclass(frozen=True)
 class LeaderboardView:
-    """One leaderboard on the page.
+    """One leaderboard on the page."""
 
-    `key` begins the names of its parts, `first` is its first run, `seeds` are the numbers of seeds of its filters.
-    `shown` are the filters shown at first, `shipped` the filters whose results are not the user's, `missing` the
-    filters without the files of their run. `machine` is the machine on which costs were measured.
-    """
-
-    key: str
+    key: str  # begins the names of its parts
     board: Leaderboard
-    first: Result
-    seeds: list[int]
+    first: Result  # its first run
+    seeds: list[int]  # numbers of seeds of its filters
     answers: list[Answer]
-    machine: str
-    shown: Sequence[str]
-    shipped: frozenset[str]
+    machine: str  # on which costs were measured
+    shown: Sequence[str]  # filters shown at first
+    shipped: frozenset[str]  # filters whose results are not the user's
     tables: list[PageTable]
     charts: list[Chart]
     panels: list[FilterPanel]
     captioned: list[CaptionedSet]
-    missing: list[str]
+    missing: list[str]  # filters without the files of their run
 
 
 def leaderboard_views(

@@ -79,29 +79,24 @@ def ranked(entries: Sequence[Entry], measure: Measure) -> list[Entry]:
 
 @dataclass(frozen=True)
 class PageCell:
-    """A text, the number that sorts it (None sorts last), and a note; `title` is its interval in words.
-
-    `range` has the lower end, the value and the upper end of the interval on the scale of the column, in percent.
-    """
+    """A text with a note."""
 
     text: str
-    sort: float | None = None
+    sort: float | None = None  # the number that sorts it; None sorts last
     note: str = ""
-    title: str = ""
+    title: str = ""  # its interval in words
+    # Lower end, value and upper end of the interval on the scale of the column, in percent.
     range: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Row:
-    """A filter; `role` says that it does not compete, is random selection, or which filters share the row.
-
-    `aside` sets it apart from the filters that compete.
-    """
+    """A filter."""
 
     label: str
     family: str
-    role: str
-    aside: bool
+    role: str  # that it does not compete, is random selection, or which filters share the row
+    aside: bool  # whether it is set apart from the filters that compete
     cells: list[PageCell]
 
 

@@ -39,16 +39,12 @@ Evaluations = dict[str, list[Metric]]  # metrics by evaluation set
 
 @dataclass(frozen=True)
 class Unit:
-    """How tables show a metric: times `factor`, with `decimals`; `heading` follows the name of its column.
+    """How tables show a metric."""
 
-    Without `decimals`, numbers have one, and two digits below 1. `limits` are the lowest and the highest number that
-    can be, times `factor`.
-    """
-
-    factor: float
-    decimals: int | None
-    heading: str
-    limits: tuple[float, float] = (0.0, math.inf)
+    factor: float  # by which it is multiplied
+    decimals: int | None  # None: one, and two digits below 1
+    heading: str  # follows the name of its column
+    limits: tuple[float, float] = (0.0, math.inf)  # lowest and highest number that can be, times `factor`
 
     def text(self, number: float) -> str:
         """Return a number, already times `factor`, as text."""

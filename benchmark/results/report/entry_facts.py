@@ -15,17 +15,13 @@ DISTILLED = ("_target_", "mode", "checkpoint", "precision")
 
 @dataclass(frozen=True)
 class ScoringCosts:
-    """The cost of each entry's scores by label, in one unit for all entries; None if the unit was not measured.
+    """The cost of each entry's scores by label, in one unit for all entries."""
 
-    `unit` is ``processor s``, or ``worker s``: seconds on the clock, summed over workers. `notes` names filters of
-    unknown cost.
-    """
-
-    unit: str
+    unit: str  # ``processor s``, or ``worker s``: seconds on the clock, summed over workers
     unit_name: str
     heading: str
-    seconds: dict[str, float | None]
-    notes: list[str]
+    seconds: dict[str, float | None]  # None if the unit was not measured
+    notes: list[str]  # names filters of unknown cost
 
 
 def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:

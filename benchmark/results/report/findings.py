@@ -34,17 +34,14 @@ Means = dict[str, float]  # of each filter
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim of the paper: the measure of filter `better` is above the measure of filter `worse`.
-
-    Its `source` is the table of the ICC paper with both figures; `sizes` are the sizes at which the filters select.
-    """
+    """A claim of the paper: the measure of filter `better` is above the measure of filter `worse`."""
 
     claim: str
-    source: str
+    source: str  # the table of the ICC paper with both figures
     measure: Measure
     better: str
     worse: str
-    sizes: tuple[int, int] = (MIDDLE, MIDDLE)
+    sizes: tuple[int, int] = (MIDDLE, MIDDLE)  # at which the filters select
 
     @property
     def sides(self) -> list[tuple[str, int]]:

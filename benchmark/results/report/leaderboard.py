@@ -39,15 +39,12 @@ Settings = dict[str, str]
 
 @dataclass(frozen=True)
 class Entry:
-    """A row: the runs of one filter at one size, over seeds.
-
-    `same` are the runs, by their labels, of other filters that made the same selection. The row is theirs too; one
-    whose seed `runs` lack is among `runs`.
-    """
+    """A row: the runs of one filter at one size, over seeds."""
 
     label: str
     size: int
-    runs: list[Result]
+    runs: list[Result]  # with one run of `same` for each seed that they lack
+    # Runs, by their labels, of other filters that made the same selection: the row is theirs too.
     same: dict[str, list[Result]] = field(default_factory=dict)
 
     @property
@@ -78,16 +75,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """The runs of one protocol, which can be compared, as entries.
+    """The runs of one protocol, which can be compared, as entries."""
 
-    The title is the protocol's, with its fingerprint if several have that title. A line of `notes` says how the
-    protocol differs from the first leaderboard's; there is none if only in size.
-    """
-
-    title: str
+    title: str  # the protocol's, with its fingerprint if several have that title
     protocol: Protocol
     entries: list[Entry]
-    notes: list[str]
+    notes: list[str]  # how the protocol differs from the first leaderboard's, unless only in size
 
     @property
     def protocol_note(self) -> str:

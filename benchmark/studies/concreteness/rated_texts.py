@@ -17,18 +17,14 @@ WORD, BIGRAM, PART_OF_SPEECH, RATING = "Word", "Bigram", "Dom_Pos", "Conc.M"  # 
 
 @dataclass(frozen=True)
 class RatedTexts:
-    """n words or captions and their ratings of concreteness, shape (n,), of the benchmark `name` from the file
-    `source`.
+    """n words or captions and their ratings of concreteness, shape (n,)."""
 
-    There were `total` texts before a sample was drawn.
-    """
-
-    name: str
-    source: str
+    name: str  # of the benchmark
+    source: str  # file
     sha256: str
     texts: list[str]
     ratings: npt.NDArray[np.float64]
-    total: int
+    total: int  # texts before a sample was drawn
 
     def sample(self, size: int | None, seed: int) -> "RatedTexts":
         """Return `size` of the texts, drawn without replacement; all of them if there are fewer, or for None.

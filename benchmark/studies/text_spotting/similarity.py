@@ -84,13 +84,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class Bin:
-    """A summary of the texts whose frequency, or length in characters, is from `low` to `high`, both included.
-
-    `high` is None for the last bin, which is unbounded.
-    """
+    """A summary of the texts whose frequency, or length in characters, is from `low` to `high`, both included."""
 
     low: int
-    high: int | None
+    high: int | None  # None for the last bin, which is unbounded
     summary: Summary
 
 
