@@ -350,7 +350,8 @@ def drawn_on(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def kept(draw: Any, *size: Any, **columns: Any) -> str:
         return svg(lambda axes: made.extend(axes) or draw(axes), *size, **columns)
 
-    monkeypatch.setattr(icc_figures, "svg", kept)
+    for module in (figures, icc_figures):
+        monkeypatch.setattr(module, "svg", kept)
     return made
 
 
@@ -398,7 +399,7 @@ def test_ratings_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_similarities_before_and_after_standardising(monkeypatch: pytest.MonkeyPatch, pool: Pool) -> None:
     captions = [f"{'word ' * n}{'x' * m}" for n in (1, 3) for m in range(1, 7)] + ["one of four words"]
-    monkeypatch.setattr(figures, "sample_captions", lambda *_: captions)
+    monkeypatch.setattr(icc_figures, "sample_captions", lambda *_: captions)
     scorer = DirectScorer(Shouts(5), EditSimilarity(), Standardizer((1, 3), (0.0, -1.0), (1.0, 2.0)))
     axes = drawn_on(monkeypatch)
     lengths(pool, CPU, 0, {"SBA": scorer})
