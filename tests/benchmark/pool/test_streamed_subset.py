@@ -18,7 +18,7 @@ from benchmark.pool.reshard import reshard
 from benchmark.pool.streamed_subset import StreamedSubset, holds
 from benchmark.pool.subset import Subset, selected_samples
 from tests.pools import rows, write_pool
-from tests.servers import s3_server
+from tests.servers import Behaviour, hub_server, s3_server
 
 
 def resharded(pool: Pool, location: str | Path, shard_size: int = 4) -> list[str]:
@@ -73,6 +73,17 @@ def test_a_subset_on_s3_is_read_where_it_is(
         streamed = [(sample.uid, sample.text) for sample in samples(remote)]
         assert streamed == [(sample.uid, sample.text) for sample in samples(local)]
         assert holds("s3://bucket/new", np.load(tmp_path / "new" / "sample_ids.npy"))
+
+
+def test_a_subset_on_the_hub_is_read_where_it_is(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uids = resharded(pool, tmp_path / "datasets" / "some" / "set")
+    behaviour = Behaviour()
+    with hub_server(tmp_path, behaviour, monkeypatch):
+        stream = StreamedSubset("hf://datasets/some/set")
+        assert [sample.uid for sample in samples(stream)] == uids
+    assert sum(path.endswith(".tar") for path, _, _ in behaviour.gets) == 3  # each tar in one request
 
 
 def test_subsets_of_other_pairs_are_not_taken_for_it(pool: Pool, tmp_path: Path) -> None:
