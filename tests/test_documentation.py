@@ -19,6 +19,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
+from bench import scale
 from benchmark.cli.help_text import answer
 from benchmark.cli.jobs import planned_sweeps
 from benchmark.cli.overrides import normalised
@@ -243,6 +244,10 @@ def test_the_readmes_table_lists_every_config(group: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_to_files(page: Path) -> None:
     assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+def test_the_page_of_sizes_follows_from_what_was_measured() -> None:
+    assert scale.PAGE.read_text() == scale.page()
 
 
 def test_the_citation_is_of_this_version() -> None:

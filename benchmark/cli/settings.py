@@ -108,6 +108,7 @@ SETTINGS: dict[str, Any] = {
     "rescore?": bool,
     "scoring?": {"tolerate": Fraction},
     "selection?": {"tolerate": Fraction},
+    "training?": {"source": Literal["index", "stream"], "shards": str | None},
     "models": MODELS,
     "icc": ICC,
     "evalset": {"limit?": or_null("all images"), **NODES},

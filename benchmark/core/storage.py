@@ -205,15 +205,20 @@ def upload(path: Path, url: str) -> None:
 
 
 @contextmanager
-def open_file(url: str) -> Iterator[BinaryIO]:
-    """Open a file to read at any offset; one that only comes whole is first copied to a temporary file."""
+def open_file(url: str, ahead: bool = False) -> Iterator[BinaryIO]:
+    """Open a file to read at any offset; one that only comes whole is first copied to a temporary file.
+
+    Args:
+        ahead: whether it is read from front to back: the next `CHUNK` is then fetched while one is read.
+    """
     if not is_remote(url):
         with Path(url.removeprefix("file://")).open("rb") as file:
             yield file
         return
     size = find_file(url).size
     if size is not None and gives_ranges(url):
-        yield _range_file(url, size)
+        with _range_file(url, size, ahead) as remote:
+            yield remote
         return
     with TemporaryDirectory(prefix="pairsift-") as folder:
         path = Path(folder) / "file"
@@ -222,15 +227,18 @@ def open_file(url: str) -> Iterator[BinaryIO]:
             yield file
 
 
-def _range_file(url: str, size: int) -> BinaryIO:
-    """Return a file that is read by ranges, without a buffer: parquet's reader asks for whole columns."""
+def _range_file(url: str, size: int, ahead: bool) -> BinaryIO:
+    """Return a file that is read by ranges: ahead, or without a buffer for parquet's reader of whole columns."""
     from fsspec.spec import AbstractBufferedFile
 
     class RangeFile(AbstractBufferedFile):  # type: ignore[misc]
         def _fetch_range(self, start: int, end: int) -> bytes:
-            return read_range(url, start, end)
+            return read_range(url, start, min(end, size))  # the last block ends with the file
 
-    return cast(BinaryIO, RangeFile(*_file_system(url), size=size, cache_type="none"))
+    cache: dict[str, Any] = {"cache_type": "none"}
+    if ahead:
+        cache = {"cache_type": "background", "cache_options": {"maxblocks": 2}, "block_size": CHUNK}
+    return cast(BinaryIO, RangeFile(*_file_system(url), size=size, **cache))
 
 
 def _protocol(url: str) -> str:

@@ -58,7 +58,7 @@ def reshard(
     source, folder = source or pool, OutputFolder(location)
     uids = np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in parts)])
     starts = range(0, len(uids), shard_size)
-    if begin(location, _identity(source, uids, shard_size, every_member), len(starts)):
+    if begin(location, subset_identity(source, uids, shard_size, every_member), len(starts)):
         return len(uids)
     unlisted = ~copy_metadata(source, uids, folder)
     tars = list(_missing_tars(folder, parts, unlisted, starts))
@@ -131,7 +131,9 @@ def check_unused(location: str | Path, identity: str | None = None) -> None:
         raise UserError(f"task.output={location} holds {held}; give an empty folder, or delete it")
 
 
-def _identity(pool: Pool, uids: UidArray, shard_size: int, every_member: bool) -> str:
+def subset_identity(
+    pool: Pool, uids: UidArray, shard_size: int = SHARD_SIZE, every_member: bool = False
+) -> str:
     """Return a hash of the inputs of a resharded subset's files."""
     shards = [[shard.name, shard.fingerprint] for shard in (*pool.tars, *pool.metadata)]
     return hash_json([VERSION, pool.key, shards, shard_size, every_member, hash_bytes(uids.tobytes())], 16)

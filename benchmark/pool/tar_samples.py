@@ -71,7 +71,7 @@ class SampleReader:
         fields = parse_json(members.metadata)
         if self.nsfw and self._field(fields, "nsfw") not in self.nsfw:
             raise SampleError(batch.NSFW)
-        text, mismatched = _caption(members.caption, self._field(fields, "text"))
+        text, mismatched = pick_caption(members.caption, self._field(fields, "text"))
         key = (self._field(fields, "key") or members.key) if self.keyed else None
         uid = check_uid(self._field(fields, "uid"), self._field(fields, "url"), key, text)
         if members.image is None:
@@ -202,7 +202,7 @@ def _checked(samples: Collection[Sequence[_Members]], *, damaged: bool) -> Itera
             yield sample
 
 
-def _caption(raw: bytes | None, metadata: object) -> tuple[str, bool]:
+def pick_caption(raw: bytes | None, metadata: object) -> tuple[str, bool]:
     """Return the caption that counts, and whether the ``.txt`` (`raw`) differs from that of the `metadata`."""
     if raw is None:
         return check_caption(metadata), False

@@ -13,6 +13,7 @@ from benchmark.core.cached_files import intact
 from benchmark.core.devices import device_type
 from benchmark.core.hashes import hash_json, hash_text
 from benchmark.core.images import DECODER
+from benchmark.core.launch import process_count
 from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.core.records import scan_records
 from benchmark.core.source_code import own_code
@@ -37,6 +38,7 @@ from benchmark.run.select import Selected, subset_path
 from downstream.metrics.metric import library
 from downstream.models.base import Trainable
 from downstream.training.trainer import recipe_key
+from downstream.training.training_data import STREAM_GROUPS
 
 log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
@@ -135,6 +137,8 @@ def training_fingerprint(
     precision = model.training.precision_on(device)
     if own := own_code(type(model)):
         parts.append({"code": own})
+    if model.training.source == "stream" and STREAM_GROUPS % process_count():
+        parts.append({"processes": process_count()})  # the order depends on them
     if precision != ("bf16" if device == "cuda" else "fp32"):
         parts.append({"precision": precision})
     return hash_json(parts, 16)

@@ -3,29 +3,68 @@
 import logging
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
+from benchmark.core.batch import IMAGE_MISSING
+from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
-from benchmark.core.uids import UidIndex
+from benchmark.core.paths import cache_folder
+from benchmark.core.uids import UidArray, UidIndex
+from benchmark.engine.base import Engine
 from benchmark.pool.fetch import fetch_subset
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
 from benchmark.pool.readable import check_readable, unreadable_images
-from benchmark.pool.subset import Subset, index_tars
+from benchmark.pool.reshard import SHARD_SIZE, reshard, subset_identity
+from benchmark.pool.streamed_subset import StreamedSubset, holds
+from benchmark.pool.subset import Subset, index_tars, selected_samples, use_metadata_captions
 from benchmark.results.gallery import planted_kinds
 from benchmark.run.job import Job
 from benchmark.run.select import Selected
 from benchmark.selection.selection import Selection, write_selection
 
 log = logging.getLogger(__name__)
+AnySubset = Subset | StreamedSubset
 
 
-def open_samples(job: Job, selected: Selected) -> tuple[Subset, Selected]:
+def open_samples(job: Job, selected: Selected) -> tuple[AnySubset, Selected]:
     """Open the selected samples with their other captions; note in the manifest those that cannot be read."""
+    if job.cfg.training.source == "stream":
+        streamed = open_stream(job, selected.selection)
+        return streamed, note_lost(selected, streamed)
     index_tars(job.pool, job.engine)
     subset = open_subset(job.pool, selected.selection, job.captions, job.cfg.selection.tolerate)
     return subset, note_lost(selected, subset)
+
+
+def open_stream(job: Job, selection: Selection) -> StreamedSubset:
+    """Open the selected samples as a stream; they are resharded first, unless the pool is a subset of just them.
+
+    Raises `UserError` if epochs differ, or if more of them are missing than ``selection.tolerate`` allows.
+    """
+    if len(selection.epochs) > 1:
+        raise UserError(
+            f"selector={job.choices['selector']} draws other pairs for each epoch, and a stream has one set of tars;"
+            " set training.source=index"
+        )
+    pool, uids, tolerate = job.pool, selection.uids, job.cfg.selection.tolerate
+    location = pool.url
+    if not holds(location, uids):
+        size = max(
+            1, min(1_000, len(uids) // 64)
+        )  # a stream that begins inside a tar reads what is before it, too
+        cached = cache_folder("subsets", f"stream-{subset_identity(pool, uids, size)}")
+        location = str(job.cfg.training.shards or cached)
+        log.info("subset: resharding %s pairs to %s", f"{len(uids):,}", location)
+        write_shards(pool, uids, location, job.engine, size)
+    captions, images = job.captions.of(uids), pool if pool.is_local else None
+    streamed = StreamedSubset(location, captions, tolerate, images)
+    if absent := len(uids) - len(streamed):
+        streamed.missing[IMAGE_MISSING] = absent
+    check_readable(len(uids), streamed.lost, tolerate)
+    return streamed
 
 
 def open_subset(
@@ -48,7 +87,22 @@ def open_subset(
     return subset
 
 
-def note_lost(selected: Selected, subset: Subset) -> Selected:
+def write_shards(
+    pool: Pool,
+    uids: UidArray,
+    location: str | Path,
+    engine: Engine,
+    shard_size: int = SHARD_SIZE,
+    every_member: bool = False,
+) -> int:
+    """Reshard pairs of a pool to a folder or URL; return how many its tars hold. See `reshard`."""
+    index_tars(pool, engine)
+    local = pool if pool.is_local else fetch_subset(pool, uids)
+    parts = use_metadata_captions(selected_samples(local, uids), pool)
+    return reshard(local, parts, location, engine, shard_size, pool, every_member)
+
+
+def note_lost(selected: Selected, subset: AnySubset) -> Selected:
     """Return `selected` with the counts of samples that cannot be read in its manifest, also on disk."""
     manifest = replace(selected.manifest, lost=subset.lost)
     if subset.lost and is_main_process():

@@ -34,6 +34,7 @@ from benchmark.scoring.score_folder import score_folder, score_paths
 from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Downstream
 from downstream.training.train_report import finished
+from downstream.training.trainer import recipe_key
 from filters.base import Filter
 
 TASKS = ("score", "select", "train", "run")
@@ -299,8 +300,7 @@ def _settings_text(settings: Any) -> str:
 
 def _recipe(model: Mapping[str, Any]) -> str:
     """Return the settings that the seconds per sample depend on; settings that are off are left out."""
-    off = (None, False, "auto")
-    given = {name: value for name, value in model["training"].items() if value not in off}
+    given = recipe_key(model["training"], workers=0)
     return _settings_text({**model, "training": {name: given[name] for name in given.keys() - FREE}})
 
 

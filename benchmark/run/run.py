@@ -13,7 +13,6 @@ from benchmark.core.launch import is_main_process
 from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import read_records, write_record
 from benchmark.core.usage import peak_rss_bytes
-from benchmark.pool.subset import Subset
 from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.gallery import examples, gallery
 from benchmark.results.protocol import Protocol
@@ -30,7 +29,7 @@ from benchmark.run.config import filter_family, recorded, resolved
 from benchmark.run.evaluate import evaluate_trained
 from benchmark.run.identity import earlier_result, make_protocol, make_run_id, run_facts
 from benchmark.run.job import Job
-from benchmark.run.open_samples import kept_by_noise, open_samples
+from benchmark.run.open_samples import AnySubset, kept_by_noise, open_samples
 from benchmark.run.output import Finished, failure_text, print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs
@@ -94,7 +93,7 @@ def _fetch(job: Job, watch: Stopwatch) -> None:
 
 def _train_with_main(job: Job) -> Finished | None:
     """Train on the samples that the main process selected; there are none if it found an earlier result."""
-    shared: tuple[Subset, str] | Path = broadcast_from_main(None, job.device)
+    shared: tuple[AnySubset, str] | Path = broadcast_from_main(None, job.device)
     if isinstance(shared, Path):
         return Finished(shared, skipped=True)
     subset, sha256 = shared
@@ -103,23 +102,31 @@ def _train_with_main(job: Job) -> Finished | None:
     return None
 
 
-def describe(job: Job, folder: Path, selected: Selected, subset: Subset) -> None:
+def describe(job: Job, folder: Path, selected: Selected, subset: AnySubset) -> None:
     """Write ``selection.json``, ``gallery.parquet`` and, if a captioner is trained, ``examples.parquet``.
 
-    A remote pool is not read again: its summary has no captions, and its gallery only pairs of the `subset`.
+    A remote pool is not read again: its summary has no captions, and its gallery only pairs of the `subset`; there is
+    none if that is a stream.
     """
     pool, scores = job.pool, selected.table.source
     kept = scores.of_uids(selected.selection.uids, selected.selection.threshold)
     if not pool.is_local:
         log.info("describe: pool %s is remote; captions and images of dropped pairs are left out", pool.name)
     write_selection_summary(folder, summarise(scores, kept, job.filter, pool if pool.is_local else None))
-    write_gallery(folder, gallery(scores, kept, job.seed, subset.pool, job.bounds))
+    if subset.pool:
+        write_gallery(folder, gallery(scores, kept, job.seed, subset.pool, job.bounds))
     if any(isinstance(model, Captions) for model in job.models.values()):
         write_examples(folder, examples(captioning_sets(job.evaluation_sets)))
 
 
-def _contamination(job: Job, selected: Selected, subset: Subset) -> dict[str, Contamination]:
+def _contamination(job: Job, selected: Selected, subset: AnySubset) -> dict[str, Contamination]:
     """Count evaluation images in the pool; near-duplicates too if the CLIP model has a threshold for them."""
+    if subset.pool is None:
+        log.info(
+            "contamination: not counted, as the images of pool %s are remote and read as a stream",
+            job.pool.name,
+        )
+        return {}
     near, models = None, job.cfg.models
     if models.clip_duplicate is not None:
         near = NearImages(ClipFeatures(**resolved(models.clip)), float(models.clip_duplicate), job.device)

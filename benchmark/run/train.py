@@ -15,12 +15,11 @@ from benchmark.core.distributed import (
     require_shared_cache,
 )
 from benchmark.core.launch import is_main_process
-from benchmark.pool.subset import Subset
 from benchmark.results.trackers import Tracker
 from benchmark.run.config import recorded
 from benchmark.run.identity import make_run_id, run_facts, training_fingerprint, training_folder
 from benchmark.run.job import Job
-from benchmark.run.open_samples import open_samples
+from benchmark.run.open_samples import AnySubset, open_samples
 from benchmark.run.output import print_result
 from benchmark.run.plan import OF_REFERENCE, Timings
 from benchmark.run.score import score_pairs
@@ -68,7 +67,7 @@ def train(job: Job) -> None:
         print_result(str(train_for(job, name, subset, sha256).folder))
 
 
-def train_for(job: Job, name: str, subset: Subset, sha256: str) -> Trained:
+def train_for(job: Job, name: str, subset: AnySubset, sha256: str) -> Trained:
     """Train the job's model `name` on the subset, or load it."""
     settings = recorded(job.cfg.downstream[name])
     seconds, source = Timings(job.results_dir, job.device.type).training(name, settings)
@@ -82,7 +81,7 @@ def train_for(job: Job, name: str, subset: Subset, sha256: str) -> Trained:
 
 def train_model(
     model: Downstream,
-    subset: Subset,
+    subset: AnySubset,
     sha256: str,
     device: torch.device,
     tracker: Tracker,

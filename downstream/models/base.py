@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
 
-from benchmark.core.batch import Sample
 from benchmark.core.devices import autocast
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
@@ -34,7 +33,7 @@ from downstream.evaluation.protocols import Evaluated, Sets, Validate
 from downstream.metrics.base import CaptionMetric
 from downstream.training.train_report import TrainReport, finished, mark_finished
 from downstream.training.trainer import TrainConfig, recipe_key
-from downstream.training.training_data import EpochSamples
+from downstream.training.training_data import TrainingSubset
 
 if TYPE_CHECKING:
     import torch
@@ -86,7 +85,7 @@ class Trainable(Identified, ABC):
 
     def train(
         self,
-        subset: EpochSamples[Sample],
+        subset: TrainingSubset,
         run_dir: Path,
         device: torch.device,
         tracker: MetricLogger,
@@ -120,7 +119,7 @@ class Trainable(Identified, ABC):
 
     @abstractmethod
     def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
+        self, subset: TrainingSubset, folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train the built model on `subset` for the budget; `folder` is for checkpoints and other working files."""
 

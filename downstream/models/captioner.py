@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmark.core.batch import Sample
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt, checked
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
@@ -13,7 +12,7 @@ from downstream.models.base import CaptioningModel, Checkpoint, model_folder, se
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EpochSamples, SampleOrder, TrainingData
+from downstream.training.training_data import SampleOrder, TrainingData, TrainingSubset
 
 if TYPE_CHECKING:
     import torch
@@ -91,7 +90,7 @@ class Captioner(CaptioningModel):
         self.model.generation_config.do_sample = False
 
     def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
+        self, subset: TrainingSubset, folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
         from downstream.models.networks import CaptionCollate, CaptionLoss

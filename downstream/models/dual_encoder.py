@@ -18,7 +18,6 @@ import numpy.typing as npt
 from PIL import Image
 from safetensors.numpy import load_file, save_file
 
-from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
@@ -32,7 +31,13 @@ from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EpochSamples, SampleOrder, Samples, TrainingData
+from downstream.training.training_data import (
+    SampleOrder,
+    Samples,
+    SampleStream,
+    TrainingData,
+    TrainingSubset,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -59,13 +64,13 @@ class PairEncoder(Downstream):
         self.eval_batch_size = eval_batch_size
 
     def source(
-        self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
-    ) -> Samples[Any]:
+        self, subset: TrainingSubset, order: SampleOrder, folder: Path, fingerprint: str
+    ) -> Samples[Any] | SampleStream[Any]:
         """Return the samples to train on; images may be embedded in advance."""
         return subset
 
     def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
+        self, subset: TrainingSubset, folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
         if 0 < len(subset) < self.training.batch_size:
@@ -155,6 +160,7 @@ class DualEncoder(PairEncoder):
         text_encoder: hub name or folder of a BERT with its tokenizer.
         locked: whether the image tower is frozen (LiT); False trains both.
         cache_images: with a locked tower, embed each image once instead of once per epoch; the losses are the same.
+            The images of a stream are embedded each time.
         max_tokens: length at which texts are cut, unless the text tower's own limit is smaller.
         unlocked: settings that apply if the image tower is not locked.
     """
@@ -213,12 +219,12 @@ class DualEncoder(PairEncoder):
         self.device = device
 
     def source(
-        self, subset: EpochSamples[Sample], order: SampleOrder, folder: Path, fingerprint: str
-    ) -> Samples[Any]:
+        self, subset: TrainingSubset, order: SampleOrder, folder: Path, fingerprint: str
+    ) -> Samples[Any] | SampleStream[Any]:
         """Return `subset`, embedded by a locked tower."""
         from downstream.training.embedded_subset import embed_subset
 
-        if not (self.locked and self.cache_images and len(subset)):
+        if isinstance(subset, SampleStream) or not (self.locked and self.cache_images and len(subset)):
             return subset
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()

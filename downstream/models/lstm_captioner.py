@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.progress import MetricLogger
@@ -20,7 +19,7 @@ from downstream.models.base import CaptioningModel, Checkpoint, model_folder, se
 from downstream.models.timm_encoder import load_encoder
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EpochSamples, SampleOrder, TrainingData
+from downstream.training.training_data import SampleOrder, SampleStream, TrainingData, TrainingSubset
 
 if TYPE_CHECKING:
     import torch
@@ -59,6 +58,10 @@ class LstmCaptioner(CaptioningModel):
             raise UserError(
                 "models.lstm_captioner.weak_encoder must be the folder that task=weak_backbone prints"
             )
+        if training.source == "stream":
+            raise UserError(
+                "downstream=lstm_captioner reads its images at random offsets; set training.source=index"
+            )
         self.encoder = Checkpoint(encoder)
         self.training = training
         self.width = width
@@ -84,7 +87,7 @@ class LstmCaptioner(CaptioningModel):
             return CaptionLstm(self.cnn.config.hidden_size, words, width, self.dropout).to(self.device)
 
     def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
+        self, subset: TrainingSubset, folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Embed each image once, make the vocabulary, and train the LSTM for the budget.
 
@@ -93,6 +96,7 @@ class LstmCaptioner(CaptioningModel):
         from downstream.models.networks import CaptionCollate
         from downstream.training.embedded_subset import embed_subset
 
+        assert not isinstance(subset, SampleStream)
         self.device = make_accelerator(self.device).device
         self.cnn.to(self.device)
         order = SampleOrder(subset.epochs, self.training.seed)

@@ -27,7 +27,7 @@ from downstream.models.networks import zero_of
 from downstream.models.timm_encoder import timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import EpochSamples, Inputs, SampleOrder, TrainingData
+from downstream.training.training_data import Inputs, SampleOrder, TrainingData, TrainingSubset
 
 # Fields of timm's config that hold for any weights of the architecture; tag, licence and origin describe timm's own.
 KEPT_FIELDS = ("architecture", "interpolation", "mean", "std", "first_conv", "classifier", "fixed_input_size")
@@ -150,7 +150,7 @@ class WeakBackbone(Trainable):
         self.device = device
 
     def fit(
-        self, subset: EpochSamples[Sample], folder: Path, tracker: MetricLogger, fingerprint: str
+        self, subset: TrainingSubset, folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
         collate = TopicCollate(self.processor, self.labels)

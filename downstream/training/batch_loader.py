@@ -8,14 +8,13 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from benchmark.core.errors import UserError, panics_as_errors
 from benchmark.core.launch import local_process_count, own_cores
 
 if TYPE_CHECKING:
     import torch
-    from torch.utils.data import Dataset
 
 log = logging.getLogger(__name__)
 MAX_WORKERS = 16
@@ -102,23 +101,29 @@ def loader(
 
     `item_bytes` returns the size of an item, which bounds how many wait, see `queue`; None for small items.
     """
+    workers, waiting = queue(workers, item_bytes() if workers and item_bytes else 0)
+    return load(_Answers(dataset), workers, waiting, device, sampler=items)
+
+
+def load(dataset: Any, workers: int, waiting: int, device: torch.device, **options: Any) -> Iterator[Any]:
+    """Iterate over a data set of torch in `workers` processes, with `waiting` items of each prefetched.
+
+    Raises a `UserError` that is among the items. `options` are of torch's `DataLoader`.
+    """
     import torch.utils.data
 
-    workers, waiting = queue(workers, item_bytes() if workers and item_bytes else 0)
-    loaded = iter(
-        torch.utils.data.DataLoader(
-            cast("Dataset[T | UserError]", _Answers(dataset)),
-            batch_size=None,
-            sampler=items,
-            num_workers=workers,
-            prefetch_factor=waiting if workers else None,
-            worker_init_fn=_configure_worker,
-            pin_memory=device.type == "cuda",
-            # Without its own generator a loader would draw a number from the global one.
-            generator=torch.Generator(),
-        )
+    loaded = torch.utils.data.DataLoader(
+        dataset,
+        batch_size=None,
+        num_workers=workers,
+        prefetch_factor=waiting if workers else None,
+        worker_init_fn=_configure_worker,
+        pin_memory=device.type == "cuda",
+        # Without its own generator a loader would draw a number from the global one.
+        generator=torch.Generator(),
+        **options,
     )
-    return map(_raised, loaded)
+    return map(_raised, iter(loaded))
 
 
 def _raised(item: T | UserError) -> T:

@@ -84,7 +84,7 @@ class _Chunks:
 
     def __getitem__(self, chunk: int, /) -> _Chunk:
         indices = self.indices[chunk * self.size : (chunk + 1) * self.size]
-        samples, reasons = read_samples(self.subset, indices)
+        samples, reasons = read_samples(self.subset.__getitem__, indices.tolist())
         pixels = self.preprocess([s.image for s in samples]) if samples else torch.empty(0)
         return _Chunk(pixels, [s.text for s in samples], [s.others for s in samples], reasons)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +29,7 @@ from benchmark.core.source_code import git_commit
 from downstream.evaluation.protocols import Validate
 from downstream.training.batch_loader import default_workers, loader
 from downstream.training.train_report import TrainReport
-from downstream.training.training_data import StepBatches, TrainingData
+from downstream.training.training_data import SampleStream, StepBatches, TrainingBatch, TrainingData
 
 if TYPE_CHECKING:
     import torch
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 OptimizerName = Literal["adamw", "lamb"]
+OF_STREAMS = frozenset({"source", "stream_workers", "shuffle_mib"})
 
 
 @checked
@@ -57,6 +58,10 @@ class TrainConfig:
         epsilon: the optimizer's term against division by zero; None for its default.
         max_grad_norm: norm to which gradients are clipped; None for no clipping.
         seed: random seed of the sampling order, dropout and new weights.
+        source: ``index`` reads samples at random offsets of local tars, ``stream`` tars from front to back, wherever
+            they are.
+        stream_workers: processes that may read a stream, each a part of it; its order depends on the number.
+        shuffle_mib: MiB of encoded samples that are shuffled at a time, of each part of a stream.
         workers: processes that read and decode samples, in addition to the training process; None, see `workers_on`.
         validate_every: samples between validations; None for none.
         micro_batch: samples that a process computes at once, so that less memory holds a large batch; None for all.
@@ -84,6 +89,9 @@ class TrainConfig:
     precision: Precision = field(default="auto", compare=False)
     beta2: FractionBelowOne | None = None
     epsilon: PositiveFloat | None = None
+    source: Literal["index", "stream"] = "index"
+    stream_workers: PositiveInt = 4
+    shuffle_mib: PositiveInt = 16
 
     def precision_on(self, device: str) -> str:
         """Return fp32 or bf16, the precision on ``"cpu"`` or ``"cuda"``."""
@@ -120,6 +128,8 @@ def recipe_key(training: Mapping[str, Any], workers: int) -> dict[str, Any]:
     `workers` replaces the number of loader processes, which changes no training either.
     """
     given = {name: workers if name == "workers" else value for name, value in training.items()}
+    if given.get("source", "index") == "index":
+        given = {name: value for name, value in given.items() if name not in OF_STREAMS}
     off = {name for name, value in given.items() if value is None or value is False or value == "auto"}
     return {name: value for name, value in given.items() if name not in off | {"validate_every"}}
 
@@ -150,6 +160,10 @@ class Trainer:
 
         if len(data.source) == 0:
             raise UserError(f"{self.name}: the subset is empty, there is nothing to train on")
+        if isinstance(data.source, SampleStream) != (self.config.source == "stream"):
+            raise UserError(
+                f"downstream.{self.name}.training.source must be that of all models: set training.source"
+            )
         accelerator = make_accelerator(self.device)
         model.to(accelerator.device)
         recipe = self.config
@@ -190,7 +204,6 @@ class Trainer:
     ) -> None:
         config, accelerator = self.config, stepper.accelerator
         ranks = (accelerator.process_index, accelerator.num_processes)
-        batches = StepBatches(data, config.samples_seen, config.batch_size, *ranks)
         steps = range(state.step, config.steps)
         started_at = config.seen_after(state.step)
         bar = progress(f"train {self.name}", config.samples_seen - started_at, "samples")
@@ -198,9 +211,7 @@ class Trainer:
         started = time.monotonic()
         earlier_seconds = state.seconds
         with bar if accelerator.is_main_process else nullcontext(lambda amount, text: None) as advance:
-            workers = config.workers_on(self.device, data.decodes)
-            loaded = loader(batches, steps, workers, self.device, batches.item_bytes)
-            for index, batch in zip(steps, loaded, strict=True):
+            for index, batch in zip(steps, self._load(data, steps, ranks), strict=True):
                 stepped = stepper.step(index, config.lr_at(index), batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)
                 last = index + 1 == config.steps
@@ -212,12 +223,28 @@ class Trainer:
                 if stepped is not None and (last or state.step % config.log_every == 0):
                     loss = self._log(stepper, stepped, index, seen, rate)
                     state.losses.append((seen, loss))
+                if isinstance(data.source, SampleStream) and (last or state.step % config.log_every == 0):
+                    data.source.check_lost(state.over_processes().skipped, seen)
                 loss_text = f"loss {state.loss:.3f}, " if state.losses else ""
                 advance(seen - before, f"{loss_text}{rate:.0f}/s")
                 if config.validate_every and (last or _crossed(config.validate_every, before, seen)):
                     started += self._validate(stepper, seen)
                 if not last and _crossed(config.checkpoint_every, before, seen):
                     save()
+
+    def _load(self, data: TrainingData[Any], steps: range, ranks: tuple[int, int]) -> Iterator[TrainingBatch]:
+        config = self.config
+        workers, parts = (
+            config.workers_on(self.device, data.decodes),
+            (config.samples_seen, config.batch_size, *ranks),
+        )
+        if isinstance(data.source, SampleStream):
+            from downstream.training.streaming import StreamedBatches, stream_loader
+
+            streamed = StreamedBatches(data, *parts, config.stream_workers, config.shuffle_mib << 20)
+            return stream_loader(streamed, steps, workers, self.device)
+        batches = StepBatches(data, *parts)
+        return loader(batches, steps, workers, self.device, batches.item_bytes)
 
     def _log(self, stepper: Stepper, stepped: Step, index: int, seen: int, rate: float) -> float:
         loss = stepped.loss.item()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, "torch.Tensor"]
+STREAM_GROUPS = 8  # parts of each step of a stream; a process reads some of them
 PROBED = 16  # samples of which one should be readable
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -59,6 +60,41 @@ class EpochSamples(Samples[T_co], Protocol[T_co]):
         """The weight of the loss of each other caption; empty if one caption of all is drawn at each view."""
 
 
+@runtime_checkable
+class SampleStream(Protocol[T_co]):
+    """A subset in shards, each of which is read from front to back. Picklable.
+
+    Its attributes are the number of samples of each shard, and the bytes per encoded sample, those of the shard with
+    the largest mean.
+    """
+
+    sizes: IndexArray
+    sample_bytes: int
+
+    def __len__(self) -> int:
+        """Return how many samples there are."""
+
+    @property
+    def epochs(self) -> tuple[range]:
+        """All samples, the one epoch."""
+
+    @property
+    def caption_weights(self) -> tuple[float, ...]:
+        """The weight of the loss of each other caption, as in `EpochSamples`."""
+
+    def read(self, shard: int, start: int, stop: int) -> Iterator[Any]:
+        """Yield the encoded samples `start` to `stop` - 1 of a shard, exactly so many."""
+
+    def decode(self, encoded: Any, /) -> T_co:
+        """Return the sample. Raises `SampleError` if it is unreadable."""
+
+    def check_lost(self, lost: Mapping[str, int], seen: int) -> None:
+        """Raise `UserError` if too many of the samples seen so far were unreadable; `lost` counts them by reason."""
+
+
+TrainingSubset = EpochSamples[Sample] | SampleStream[Sample]
+
+
 @lru_cache(maxsize=2)
 def _permutation(length: int, seed: int, epoch: int) -> IndexArray:
     return np.random.default_rng([seed, epoch]).permutation(length)
@@ -72,7 +108,7 @@ class SampleOrder:
     the sample indices of one epoch, or of several that are cycled through.
     """
 
-    epochs: tuple[IndexArray, ...]
+    epochs: Sequence[IndexArray | range]
     seed: int
 
     @classmethod
@@ -88,7 +124,7 @@ class SampleOrder:
         while missing > 0:
             chosen = self.epochs[epoch % len(self.epochs)]
             order = _permutation(len(chosen), self.seed, epoch)[offset : offset + missing]
-            parts.append(chosen[order])
+            parts.append(np.asarray(chosen)[order])
             missing -= len(order)
             epoch, offset = epoch + 1, 0
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
@@ -106,13 +142,13 @@ class SampleOrder:
         return cycles * len(self.epochs) + epoch, rest - (int(ends[epoch - 1]) if epoch else 0)
 
 
-def read_samples(source: Samples[T], indices: Sequence[int] | IndexArray) -> tuple[list[T], list[str | None]]:
-    """Return the readable samples among `indices`, and for each index its drop reason or None."""
+def read_samples(read: Callable[[Any], T], items: Sequence[Any]) -> tuple[list[T], list[str | None]]:
+    """Return the readable samples of `items`, and for each item its drop reason or None."""
     samples: list[T] = []
     reasons: list[str | None] = []
-    for index in indices:
+    for item in items:
         try:
-            samples.append(source[int(index)])
+            samples.append(read(item))
             reasons.append(None)
         except SampleError as error:
             reasons.append(error.reason)
@@ -149,19 +185,17 @@ class TrainingData(Generic[Pair]):
     which is worth other processes; `draws` whether a view has one of the sample's captions, or all of them.
     """
 
-    source: Samples[Pair]
+    source: Samples[Pair] | SampleStream[Pair]
     order: SampleOrder
     collate: Callable[[list[Pair]], Inputs]
     augment: Callable[[Pair, np.random.Generator], Pair] | None = None
     decodes: bool = True
     draws: bool = True
 
-    def batch(self, positions: range, rank: int, ranks: int) -> TrainingBatch:
-        """Read the part of `rank` (of `ranks`) of the samples at `positions`."""
-        indices = self.order.indices(positions.start, positions.stop)[rank::ranks]
-        samples, reasons = read_samples(self.source, indices)
-        numbered = zip(positions[rank::ranks], reasons, strict=True)
-        readable = [position for position, reason in numbered if reason is None]
+    def batch(self, read: Callable[[Any], Pair], items: Sequence[Any], positions: range) -> TrainingBatch:
+        """Read the samples of `items`, at `positions` of the budget; `read` raises `SampleError`."""
+        samples, reasons = read_samples(read, items)
+        readable = [at for at, reason in zip(positions, reasons, strict=True) if reason is None]
         samples = [self._view(sample, position) for sample, position in zip(samples, readable, strict=True)]
         skipped = Counter(reason for reason in reasons if reason is not None)
         return TrainingBatch(self.collate(samples) if samples else {}, len(samples), dict(skipped))
@@ -188,14 +222,23 @@ class StepBatches:
     ranks: int = 1
 
     def __getitem__(self, step: int, /) -> TrainingBatch:
+        return self._read(self.positions(step))
+
+    def positions(self, step: int) -> range:
+        """Return the positions of the budget that are this process's part of a step."""
         start = step * self.batch_size
-        positions = range(start, min(start + self.batch_size, self.budget))
-        return self.data.batch(positions, self.rank, self.ranks)
+        return range(start, min(start + self.batch_size, self.budget))[self.rank :: self.ranks]
+
+    def _read(self, positions: range) -> TrainingBatch:
+        source = self.data.source
+        assert not isinstance(source, SampleStream)
+        indices = self.data.order.indices(positions.start, positions.stop)[:: positions.step]
+        return self.data.batch(source.__getitem__, indices.tolist(), positions)
 
     def item_bytes(self) -> int:
         """Return the bytes of an item whose samples are all like the first readable one; 0 if `PROBED` are not."""
         for position in range(min(PROBED, self.budget)):
-            inputs = self.data.batch(range(position, position + 1), 0, 1).inputs
+            inputs = self._read(range(position, position + 1)).inputs
             if inputs:
                 return -(-self.batch_size // self.ranks) * sum(tensor.nbytes for tensor in inputs.values())
         return 0

@@ -6,12 +6,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmark.core.cached_files import CACHE_VERSION
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.pool import Pool
+from benchmark.pool.reshard import reshard
+from benchmark.pool.subset import selected_samples
 from tests.pools import rows, write_pool
+from tests.servers import s3_server
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,16 +27,20 @@ NOTICED = "error: another process of this launch has ended; run the same command
 STOPPED = "stopped; run the same command to go on"
 
 
-def start(pool: Path, cache: Path) -> subprocess.Popen[str]:
+SOME = ("filter=random", "size.samples=30")
+STREAM = ("filter=no_filter", "size=all", "training.source=stream")
+
+
+def start(pool: Path | str, cache: Path, settings: Sequence[str] = SOME) -> subprocess.Popen[str]:
     settings = [
         "task=train",
         "pool=img2dataset",
         f"pool.url={pool}",
         "models=demo",
-        "filter=random",
         "device=cpu",
+        "downstream=captioner",
+        *settings,
     ]
-    settings += ["size.samples=30", "downstream=captioner"]
     settings += [f"downstream.captioner.training.{setting}" for setting in RECIPE]
     environment = {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
@@ -62,28 +72,52 @@ def kill_after_a_checkpoint(rank: int, launch: subprocess.Popen[str], cache: Pat
     return launch.communicate(timeout=120)[1]
 
 
-def finish(pool: Path, cache: Path) -> tuple[str, bytes]:
+def finish(pool: Path | str, cache: Path, settings: Sequence[str] = SOME) -> tuple[str, bytes]:
     """Return the stderr of a launch that ends, and the weights."""
-    launch = start(pool, cache)
+    launch = start(pool, cache, settings)
     _, stderr = launch.communicate(timeout=300)
     assert launch.returncode == 0, stderr
     (weights,) = cache.rglob("model/model.safetensors")
     return stderr, weights.read_bytes()
 
 
-@pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.full), 1])
-def test_the_others_end_with_one_line_and_the_next_start_goes_on(rank: int, tmp_path: Path) -> None:
-    pool = write_pool(tmp_path / "pool", [rows(20), rows(20, start=20)])
-    undisturbed, weights = finish(pool, tmp_path / "whole")
-    assert undisturbed.count("select: 30 of 40") == 1
+@pytest.fixture
+def pool(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Forty pairs; resharded on S3 for a stream, which reads all of them."""
+    folder = write_pool(tmp_path / "pool", [rows(20), rows(20, start=20)])
+    if request.param == SOME:
+        yield str(folder)
+        return
+    local = Pool("x", str(folder))
+    uids = np.sort(np.concatenate([local.index(shard).uids for shard in local.tars]))
+    reshard(local, selected_samples(local, uids), tmp_path / "new", LocalEngine(workers=1), shard_size=7)
+    with s3_server(monkeypatch) as s3:
+        s3.put(str(tmp_path / "new"), "bucket/new", recursive=True)
+        yield "s3://bucket/new"
+
+
+FULL = pytest.mark.full
+CASES = [
+    pytest.param(0, SOME, SOME, marks=FULL),
+    pytest.param(1, SOME, SOME, marks=FULL),
+    (1, STREAM, STREAM),
+]
+
+
+@pytest.mark.parametrize(("rank", "pool", "settings"), CASES, indirect=["pool"])
+def test_the_others_end_with_one_line_and_the_next_start_goes_on(
+    rank: int, pool: str, settings: Sequence[str], tmp_path: Path
+) -> None:
+    undisturbed, weights = finish(pool, tmp_path / "whole", settings)
+    assert len(re.findall(r"select: \d+ of 40", undisturbed)) == 1
     cache = tmp_path / "killed"
-    launch = start(pool, cache)
+    launch = start(pool, cache, settings)
     stderr = kill_after_a_checkpoint(rank, launch, cache)
     assert launch.returncode == 1
     (line,) = [line for line in stderr.splitlines() if line.startswith(("error:", "stopped;"))]
     assert line in {NOTICED, STOPPED}  # torchrun stops a process that has not noticed yet
     assert not re.search(r"^\[rank\d\]|Error executing job", stderr, re.MULTILINE)  # no traceback of ours
-    resumed, same = finish(pool, cache)
+    resumed, same = finish(pool, cache, settings)
     assert "resumed at step" in resumed
     assert same == weights
-    assert not list((cache / "pairsift" / CACHE_VERSION / "launches").iterdir())
+    assert settings == SOME or not list(cache.rglob("*.tar"))  # a stream makes no copy

@@ -104,7 +104,7 @@ class WritePart:
         return len(part)
 
     def _write(self, path: Path, part: range) -> None:
-        samples, reasons = read_samples(self.subset, part)
+        samples, reasons = read_samples(self.subset.__getitem__, part)
         drops = Counter(reason for reason in reasons if reason is not None)
         captions = self.augmenter.captions(samples) if samples else []
         rows = [(sample.uid, text) for sample, text in zip(samples, captions, strict=True) if text]

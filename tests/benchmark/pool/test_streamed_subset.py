@@ -1,0 +1,174 @@
+"""A resharded subset as a stream: the samples of random access, on a disk and on S3, and damage counted."""
+
+import json
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import webdataset as wds
+
+from benchmark.core.batch import IMAGE_MISSING, IMAGE_TOO_LARGE, IMAGE_UNREADABLE, Sample, SampleError
+from benchmark.core.errors import UserError
+from benchmark.core.uids import decode_uids
+from benchmark.engine.local import LocalEngine
+from benchmark.pool.other_captions import OtherCaptions
+from benchmark.pool.pool import Pool
+from benchmark.pool.reshard import reshard
+from benchmark.pool.streamed_subset import StreamedSubset, holds
+from benchmark.pool.subset import Subset, selected_samples
+from tests.pools import rows, write_pool
+from tests.servers import Behaviour, hub_server, s3_server
+
+
+def resharded(pool: Pool, location: str | Path, shard_size: int = 4) -> list[str]:
+    """Reshard all samples of a pool; return their uids in the order of the new tars."""
+    parts = selected_samples(pool, np.sort(np.concatenate([pool.index(shard).uids for shard in pool.tars])))
+    reshard(pool, parts, location, LocalEngine(workers=1), shard_size=shard_size)
+    return [uid for part in parts for uid in decode_uids(part.samples.uids)]
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Pool:
+    return Pool("x", str(write_pool(tmp_path / "pool", [rows(6), rows(5, 6)])))
+
+
+def samples(stream: StreamedSubset) -> list[Sample]:
+    return [
+        stream.decode(files)
+        for shard, size in enumerate(stream.sizes.tolist())
+        for files in stream.read(shard, 0, size)
+    ]
+
+
+def test_samples_are_those_of_random_access(pool: Pool, tmp_path: Path) -> None:
+    uids = resharded(pool, tmp_path / "new")
+    others = OtherCaptions({uids[3]: ("another",)})
+    stream = StreamedSubset(str(tmp_path / "new"), others)
+    assert (len(stream), stream.sizes.tolist()) == (11, [4, 4, 3])
+    subset = Subset(
+        pool, np.sort(np.concatenate([pool.index(shard).uids for shard in pool.tars])), (), others
+    )
+    by_uid = {sample.uid: sample for sample in (subset[row] for row in range(len(subset)))}
+    streamed = samples(stream)
+    assert [sample.uid for sample in streamed] == uids
+    for sample in streamed:
+        assert (sample.text, sample.others) == (by_uid[sample.uid].text, by_uid[sample.uid].others)
+        assert sample.image.tobytes() == by_uid[sample.uid].image.tobytes()
+
+
+def test_parts_of_a_shard_are_read(pool: Pool, tmp_path: Path) -> None:
+    uids = resharded(pool, tmp_path / "new")
+    stream = StreamedSubset(str(tmp_path / "new"))
+    assert [stream.decode(files).uid for files in stream.read(1, 1, 3)] == uids[5:7]
+
+
+def test_a_subset_on_s3_is_read_where_it_is(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resharded(pool, tmp_path / "new")
+    with s3_server(monkeypatch) as s3:
+        s3.put(str(tmp_path / "new"), "bucket/new", recursive=True)
+        remote, local = StreamedSubset("s3://bucket/new"), StreamedSubset(str(tmp_path / "new"))
+        streamed = [(sample.uid, sample.text) for sample in samples(remote)]
+        assert streamed == [(sample.uid, sample.text) for sample in samples(local)]
+        assert holds("s3://bucket/new", np.load(tmp_path / "new" / "sample_ids.npy"))
+
+
+def test_a_subset_on_the_hub_is_read_where_it_is(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uids = resharded(pool, tmp_path / "datasets" / "some" / "set")
+    behaviour = Behaviour()
+    with hub_server(tmp_path, behaviour, monkeypatch):
+        stream = StreamedSubset("hf://datasets/some/set")
+        assert [sample.uid for sample in samples(stream)] == uids
+    assert sum(path.endswith(".tar") for path, _, _ in behaviour.gets) == 3  # each tar in one request
+
+
+def test_subsets_of_other_pairs_are_not_taken_for_it(pool: Pool, tmp_path: Path) -> None:
+    resharded(pool, tmp_path / "new")
+    uids = np.load(tmp_path / "new" / "sample_ids.npy")
+    assert holds(str(tmp_path / "new"), uids)
+    assert not holds(str(tmp_path / "new"), uids[:-1])
+    assert not holds(pool.url, uids)
+
+
+def write_stream(folder: Path, tars: list[list[dict[str, bytes]]]) -> StreamedSubset:
+    """Write samples by webdataset's own writer."""
+    (folder / "shards").mkdir(parents=True)
+    for number, of_tar in enumerate(tars):
+        with wds.TarWriter(str(folder / "shards" / f"{number:08d}.tar")) as writer:
+            for row, files in enumerate(of_tar):
+                writer.write({"__key__": f"{number}{row:04d}", **files})
+    sizes = {f"{number:08d}.tar": len(of_tar) for number, of_tar in enumerate(tars)}
+    (folder / "shards" / "sizes.json").write_text(json.dumps(sizes))
+    return StreamedSubset(str(folder))
+
+
+def reasons(stream: StreamedSubset, shard: int = 0) -> list[str | None]:
+    found: list[str | None] = []
+    for files in stream.read(shard, 0, int(stream.sizes[shard])):
+        try:
+            stream.decode(files)
+            found.append(None)
+        except SampleError as error:
+            found.append(error.reason)
+    return found
+
+
+def test_unreadable_samples_have_the_usual_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = rows(1)[0].members()
+    stream = write_stream(
+        tmp_path,
+        [[good, good | {"jpg": b"no image"}, {"txt": b"a cat"}, good | {"txt": b" ", "json": b"{}"}, good]],
+    )
+    assert reasons(stream) == [None, IMAGE_UNREADABLE, IMAGE_MISSING, "caption_empty", None]
+    monkeypatch.setattr("benchmark.core.images.MAX_BYTES", len(good["jpg"]) - 1)
+    assert reasons(stream)[0] == IMAGE_TOO_LARGE
+
+
+def test_a_cut_tar_keeps_its_number_of_samples(tmp_path: Path) -> None:
+    stream = write_stream(tmp_path, [[row.members() for row in rows(6)]])
+    path = tmp_path / "shards" / "00000000.tar"
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    found = reasons(stream)
+    assert len(found) == 6
+    assert found[0] is None
+    assert found[-1] == IMAGE_MISSING
+
+
+def test_a_header_that_keeps_tarfile_busy_is_passed(tmp_path: Path) -> None:
+    stream = write_stream(tmp_path, [[row.members() for row in rows(2)]])
+    bad = tarfile.TarInfo("x.jpg")
+    block = bytearray(bad.tobuf(tarfile.GNU_FORMAT))
+    block[124:136] = b"\xff" * 12  # a size of -1, by which tarfile steps back (CVE-2025-8194)
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    path = tmp_path / "shards" / "00000000.tar"
+    path.write_bytes(bytes(block) + path.read_bytes())
+    assert reasons(stream) == [None, None]
+
+
+def test_more_samples_than_listed_are_an_error(tmp_path: Path) -> None:
+    stream = write_stream(tmp_path, [[row.members() for row in rows(3)]])
+    stream.sizes -= 1
+    with pytest.raises(UserError, match=r"has more samples than shards/sizes\.json says"):
+        reasons(stream)
+
+
+@pytest.mark.parametrize("sizes", ["{}", "not json", '{"00000000.tar": -1}', '{"00000001.tar": 3}', "[3]"])
+def test_tars_without_their_sizes_are_an_error(tmp_path: Path, sizes: str) -> None:
+    write_stream(tmp_path, [[row.members() for row in rows(3)]])
+    (tmp_path / "shards" / "sizes.json").write_text(sizes)
+    with pytest.raises(UserError, match=r"shards/sizes\.json must have the number of samples of each tar"):
+        StreamedSubset(str(tmp_path))
+
+
+def test_losses_above_the_tolerance_end_the_training(tmp_path: Path) -> None:
+    stream = write_stream(tmp_path, [[row.members() for row in rows(10)]])
+    stream.tolerate = 0.2
+    stream.check_lost({IMAGE_MISSING: 2}, 4)  # of the ten of the epoch
+    stream.check_lost({IMAGE_MISSING: 6}, 30)
+    with pytest.raises(UserError, match=r"3 of the 4 samples seen cannot be read \(3 image_missing\)"):
+        stream.check_lost({IMAGE_MISSING: 3}, 4)

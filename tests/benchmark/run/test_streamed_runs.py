@@ -1,0 +1,114 @@
+"""A selection opened as a stream: resharded once, or read where it is."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.core.errors import UserError
+from benchmark.pool.streamed_subset import StreamedSubset
+from benchmark.run.identity import make_run_id, training_fingerprint
+from benchmark.run.open_samples import open_samples, open_stream
+from benchmark.run.score import score_pairs
+from benchmark.run.select import select_pairs
+from benchmark.selection.selection import Selection
+from tests.jobs import make_job
+from tests.pools import rows, write_pool, write_tar
+
+ALL = ("filter=no_filter", "size=all", "budget=100")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    return write_pool(tmp_path / "pool", [rows(20), rows(20, start=20)])
+
+
+def opened(pool: Path, *settings: str) -> StreamedSubset:
+    job = make_job(
+        "pool=img2dataset",
+        f"pool.url={pool}",
+        "models=demo",
+        "engine.workers=1",
+        "training.source=stream",
+        *settings,
+    )
+    stream, _ = open_samples(job, select_pairs(job, score_pairs(job)))
+    assert isinstance(stream, StreamedSubset)
+    return stream
+
+
+def captions(stream: StreamedSubset) -> set[str]:
+    return {
+        stream.decode(files).text
+        for n in range(len(stream.sizes))
+        for files in stream.read(n, 0, stream.sizes[n])
+    }
+
+
+def test_the_selected_pairs_are_resharded_once(pool: Path, cache: Path) -> None:
+    stream = opened(pool, "filter=random", "size.samples=30")
+    assert len(captions(stream)) == len(stream) == 30
+    assert Path(stream.location).is_relative_to(cache)
+    written = {path: path.stat().st_mtime_ns for path in Path(stream.location).rglob("*.tar")}
+    again = opened(pool, "filter=random", "size.samples=30")
+    assert {path: path.stat().st_mtime_ns for path in Path(again.location).rglob("*.tar")} == written
+    assert again.identity("x") == stream.identity("x")
+    other = opened(pool, "filter=random", "size.samples=29")
+    assert other.location != stream.location
+
+
+def test_a_subset_that_is_the_pool_is_read_where_it_is(pool: Path, cache: Path, tmp_path: Path) -> None:
+    shards = tmp_path / "shards of icc"
+    stream = opened(pool, "filter=random", "size.samples=30", f"training.shards={shards}")
+    assert Path(stream.location) == shards
+    whole = opened(shards, *ALL)
+    assert Path(whole.location) == shards
+    assert captions(whole) == captions(stream)
+    assert not list(cache.rglob("*.tar"))
+
+
+def test_selectors_that_draw_for_each_epoch_are_refused(pool: Path) -> None:
+    job = make_job(
+        "pool=img2dataset",
+        f"pool.url={pool}",
+        "models=demo",
+        "training.source=stream",
+        "selector=cluster_uniform",
+    )
+    epoch = np.zeros(2, "u8,u8")
+    with pytest.raises(UserError, match=r"selector=cluster_uniform .* set training\.source=index"):
+        open_stream(job, Selection((epoch, epoch), 0.0, 2, 0, 0, {}))
+
+
+def test_missing_pairs_are_tolerated_up_to_the_setting(pool: Path) -> None:
+    write_tar(pool / "shards" / "00000000.tar", rows(18))  # two of the metadata's forty have no image
+    with pytest.raises(UserError, match=r"2 of the 40 selected pairs cannot be read \(2 image_missing\)"):
+        opened(pool, *ALL)
+    stream = opened(pool, *ALL, "selection.tolerate=0.05")
+    assert (len(stream), stream.lost) == (38, {"image_missing": 2})
+
+
+def test_runs_of_a_stream_are_other_runs() -> None:
+    def run_id(*settings: str) -> str:
+        return make_run_id(make_job(*settings), None)
+
+    assert run_id("training.source=stream") != run_id()
+    smaller = "downstream.captioner.training.shuffle_mib=8"
+    assert run_id("training.source=stream", smaller) != run_id("training.source=stream")
+    assert run_id(smaller) == run_id()
+
+
+def test_other_numbers_of_processes_may_be_other_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make_job("models=demo", "training.source=stream").models["captioner"]
+
+    def fingerprint(processes: int) -> str:
+        monkeypatch.setenv("WORLD_SIZE", str(processes))
+        return training_fingerprint(model, "x", "cpu")
+
+    assert fingerprint(1) == fingerprint(2) == fingerprint(8) != fingerprint(3)
