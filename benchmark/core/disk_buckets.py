@@ -48,7 +48,7 @@ class Buckets:
 
 
 class DiskBuckets(Buckets):
-    """Buckets in a file without a name in `folder`, gone with them. Raises `UserError` if the disk has no room."""
+    """Buckets in a file without a name in `folder`, which ends with them. Raises `UserError` without room for it."""
 
     def __init__(self, sizes: npt.NDArray[np.int64], dtype: npt.DTypeLike, folder: Path) -> None:
         count = int(sizes.sum())

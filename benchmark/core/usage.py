@@ -44,7 +44,7 @@ def processor_seconds() -> float:
 
 
 def record_helpers(seconds: float, peak_rss_bytes: int) -> None:
-    """Count processor seconds, and summed peak resident bytes, of processes that work for this one."""
+    """Count processor seconds since the last call, and summed peak resident bytes, of processes that help here."""
     global _helper_seconds, _helpers_peak_rss_bytes
     _helper_seconds += seconds
     _helpers_peak_rss_bytes = max(_helpers_peak_rss_bytes, peak_rss_bytes)

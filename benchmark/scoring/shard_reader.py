@@ -152,7 +152,7 @@ class ShardReader:
 class PoolBatches(Iterable[Batch]):
     """The batches of a pool for a reader, for `Filter.fit`; picklable, and can be iterated several times.
 
-    They hold the pairs `among` some, and of some `shards`; by default all, of which one pair must be usable.
+    Only pairs `among` the given uids and of the given `shards` are read; by default all, one of which must be usable.
     """
 
     pool: Pool
@@ -244,7 +244,7 @@ class JointPixels:
 
 
 def reading_together(features: Iterable[Features], processes: int) -> list[list[Features]]:
-    """Group features that read the same images in equal batches, and all pixels or, in one process, all images."""
+    """Group features that read the same images, columns and batch size, as pixels or (in one process) as images."""
     groups: dict[Any, list[Features]] = defaultdict(list)
     for number, of in enumerate(features):
         pixels = processes > 1 and isinstance(of, Preprocesses)
