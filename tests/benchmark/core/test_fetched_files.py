@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.core import fetched_files, storage
+from benchmark.core import storage
 from benchmark.core.fetched_files import fetch_files, fetch_members
 from benchmark.core.storage import StorageError
 from tests.extras import needs_extra
@@ -21,8 +21,7 @@ MEMBERS = {"in/noise.bin": NOISE, "in/text.txt": b"a cat " * 9_000, "other.bin":
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "FIRST_WAIT", 0.01)
     monkeypatch.setattr(storage, "STALL_SECONDS", 0.15)
-    for module in (storage, fetched_files):
-        monkeypatch.setattr(module, "CHUNK", 20_000)
+    monkeypatch.setattr(storage, "CHUNK", 20_000)
 
 
 @pytest.fixture
