@@ -358,11 +358,12 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "tracker": partial(_built, lambda job: job.tracker),
     "results_dir": partial(_writable, "results_dir"),
     "task.output": partial(_writable, "task.output"),
+    "training.shards": partial(_writable, "training.shards"),
     "cache": lambda _: [look("XDG_CACHE_HOME", lambda: require_writable("XDG_CACHE_HOME", cache_dir()))],
 }
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
 SELECT = SCORE | {"size", "selector"}
-TRAIN = SELECT | {"budget", "captions", "downstream", "tracker"}
+TRAIN = SELECT | {"budget", "captions", "downstream", "tracker", "training.shards"}
 # The parts of a command that each task needs; other tasks check for themselves.
 NEEDS = {
     "concreteness": frozenset({"filter"}),
