@@ -36,19 +36,27 @@ OVERRIDE = r"[+~\w./]+=\S+"
 # `filter=score_file filter.path=FILE`: settings in the middle of a sentence
 INLINE = re.compile(rf"(?<!`)`({OVERRIDE}(?: {OVERRIDE})*)`(?!`)")
 HEADER = re.compile(r"^#\s+((?:\w+=\S+ )*python -m benchmark .*)$", re.MULTILINE)
+# The command that another program starts: `srun ... -- python -m benchmark ...`, `entrypoint: ...` of a manifest
+STARTED = re.compile(r"(?:^|[\s'])((?:python|torchrun) (?:\S+ +)*?-m benchmark [^'#\n]*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
 EVERYTHING = {path.stem for path in CONF.iterdir()} | set(OmegaConf.load(CONF / "config.yaml"))
 HARMLESS = {".", "cd", "export", "git", "pre-commit"}
 LAUNCHERS = {"python", "torchrun"}
+STARTERS = {"#!/bin/bash", "apiVersion:", "kubectl", "ray", "sbatch"}
 PROGRAMS = HARMLESS | LAUNCHERS | {"make", "pairsift", "pip", "uv"}
 VARIABLES = ("LAION400M_8M", "DATACOMP_SMALL", "REWRITTEN", "DESCRIBED")
 
 
 def shown_commands(text: str) -> list[str]:
-    """The commands of a page's blocks, without comments. A block that begins with no program is a drawing."""
-    blocks = [body for language, body in BLOCK.findall(text) if language in {"", "bash", "sh"}]
+    """The commands of a page's blocks, without comments, and those that other programs start there."""
+    found = BLOCK.findall(text)
+    blocks = [body for language, body in found if language in {"", "bash", "sh"}]
+    others = [body for _, body in found if body.split()[0] in STARTERS]
+    started = [line.strip() for body in others for line in STARTED.findall(re.sub(r"\\?\n {2,}", " ", body))]
     lines = [b.replace("\\\n", "").splitlines() for b in blocks if b.split()[0] in PROGRAMS]
-    return [line for line in (re.sub(r"(^|\s+)#.*", "", line) for line in itertools.chain(*lines)) if line]
+    return started + [
+        line for line in (re.sub(r"(^|\s+)#.*", "", line) for line in itertools.chain(*lines)) if line
+    ]
 
 
 def header_commands(text: str) -> list[str]:
@@ -114,9 +122,11 @@ def composed(*choices: str) -> tuple[DictConfig, DictConfig]:
 
 
 def is_setting(override: Override) -> bool:
-    """Whether it gives a setting another value, and neither chooses a config nor adds or deletes anything."""
+    """Whether it gives a setting of ours another value, and neither chooses a config nor adds or deletes anything."""
     name = override.key_or_group
-    chooses = "/" in name or (CONF / name).is_dir() or override.package is not None
+    chooses = (
+        "/" in name or name.startswith("hydra.") or (CONF / name).is_dir() or override.package is not None
+    )
     return override.type is OverrideType.CHANGE and not chooses
 
 

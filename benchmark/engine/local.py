@@ -53,7 +53,7 @@ class LocalEngine:
             forkserver.ensure_running()
         cores = max(1, available_cores() // len(devices))
         yield from WorkerRun(
-            lambda place: _Process(work, devices[place], cores), len(devices), pieces, REMEDY
+            lambda place: _Process(work, devices[place], cores), lambda: len(devices), pieces, REMEDY
         ).results()
 
     def _devices(self, pieces: int) -> list[str]:

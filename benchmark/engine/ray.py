@@ -3,27 +3,26 @@
 import logging
 import os
 import socket
-import uuid
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any, TypeVar
 
 from benchmark.core.errors import UserError, panics_as_errors
 from benchmark.core.extras import require
 from benchmark.core.launch import hide_wandb, take_cores
-from benchmark.core.paths import cache_dir, write_text
-from benchmark.core.ranges import NonNegativeFloat, PositiveFloat, PositiveInt
+from benchmark.core.paths import cache_dir
+from benchmark.core.ranges import Fraction, NonNegativeFloat, PositiveFloat, PositiveInt
 from benchmark.engine.base import Work
-from benchmark.engine.workers import Usage, WorkerDiedError, WorkerRun, own_usage
+from benchmark.engine.workers import PLACEMENT_SECONDS, Usage, WorkerDiedError, WorkerRun, own_usage
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 GIB = 1 << 30
 ANSWER_SECONDS = 10.0
-PLACEMENT_SECONDS = 30.0  # between two looks at the cluster's nodes while an actor waits for one
 REMEDY = (
     "if memory ran out, give each actor more of it (engine.memory_gib=N), or more CPUs so that fewer share a node"
     " (engine.cpus=N); the same command then goes on from here"
@@ -34,11 +33,13 @@ class RayEngine:
     """Runs work in Ray actors, each of which sets it up once.
 
     Args:
-        address: the cluster's address, which must answer; None starts one on this machine.
-        workers: number of actors; by default as many as the nodes of the cluster hold.
+        address: the cluster's address, which must answer; None joins or starts one on this machine.
+        workers: number of actors; an autoscaler adds nodes for those that lack a place. By default as many as the
+            nodes of the cluster hold, nodes that join later included.
         cpus: CPUs per actor.
-        gpus: GPUs per actor; 0 runs on the CPU.
+        gpus: fraction of a GPU per actor; 0 runs on the CPU.
         memory_gib: GiB of memory that Ray sets aside per actor; 0 sets none aside.
+        wait_minutes: how long the cluster may be without a node that holds an actor.
     """
 
     def __init__(
@@ -46,8 +47,9 @@ class RayEngine:
         address: str | None = None,
         workers: PositiveInt | None = None,
         cpus: PositiveFloat = 1,
-        gpus: NonNegativeFloat = 0,
+        gpus: Fraction = 0,
         memory_gib: NonNegativeFloat = 0,
+        wait_minutes: NonNegativeFloat = 0,
     ) -> None:
         require("ray")
         self.address = address
@@ -55,6 +57,8 @@ class RayEngine:
         self.cpus = cpus
         self.gpus = gpus
         self.memory_gib = memory_gib
+        self.wait_minutes = wait_minutes
+        self._needs = f"engine.cpus={cpus:g} engine.gpus={gpus:g} engine.memory_gib={memory_gib:g}"
         self._silent = Lock()
         self._require_answer()  # before anything is drawn or scored
 
@@ -62,24 +66,22 @@ class RayEngine:
         """Yield the return value of each piece as soon as it is done.
 
         Raises:
-            UserError: when no node of the cluster holds an actor, or a node does not share the cache.
+            UserError: when no node holds an actor for `wait_minutes`, or a node does not share the cache.
         """
         if not pieces:
             return
         ray = self._connect()
-        room = self._room()
-        places = min(self.workers or room, len(pieces))
-        make_actor = ray.remote(
-            num_cpus=self.cpus, num_gpus=self.gpus, memory=int(self.memory_gib * GIB) or None
-        )(_Actor)
-        shared_work = ray.put(work)  # pickled once, not for each actor
+        self._last_room = time.monotonic()
+        memory = int(self.memory_gib * GIB) or None
+        actor = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, memory=memory)(_Actor)
         device, cores = "cuda" if self.gpus else "cpu", max(1, int(self.cpus))
-        with _token() as token:
-
-            def start(place: int) -> _RayWorker:
-                return _RayWorker(make_actor.remote(shared_work, device, cores, token), self._on_wait)
-
-            yield from WorkerRun(start, places, pieces, REMEDY).results()
+        cache_dir().mkdir(parents=True, exist_ok=True)
+        # An actor that does not see this file has another cache.
+        with NamedTemporaryFile(prefix="driver-", dir=cache_dir()) as token:
+            arguments = ray.put(work), device, cores, Path(token.name)  # the work is pickled once for all
+            yield from WorkerRun(
+                lambda _: _RayWorker(actor.remote(*arguments), self._on_wait), self._places, pieces, REMEDY
+            ).results()
 
     def _connect(self) -> Any:
         """Return the module `ray`, connected to the cluster."""
@@ -114,45 +116,34 @@ class RayEngine:
             " the host:port that it prints, or auto on one of its nodes"
         )
 
-    def _room(self) -> int:
-        """Return how many actors the cluster holds. Raises `UserError` if it is not even one."""
+    def _places(self) -> int:
+        """Return how many actors to start. Raises `UserError` if no node has held one for `wait_minutes`."""
         import ray
 
-        needs = {"CPU": self.cpus, "GPU": self.gpus, "memory": self.memory_gib * GIB}
+        # Fractions of a GPU such as .1 are not exact, and an actor's is of a single GPU: two of .4 share one.
+        gpu = self.gpus and 1 / int(1 / self.gpus + 1e-6)
+        needs = {"CPU": self.cpus, "GPU": gpu, "memory": self.memory_gib * GIB}
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        # Shares of a GPU such as 0.1 are not exact.
         room = sum(
             min(int(node.get(of, 0) / need + 1e-6) for of, need in needs.items() if need) for node in nodes
         )
-        if not room:
+        if room:
+            self._last_room = time.monotonic()
+        elif time.monotonic() - self._last_room >= 60 * self.wait_minutes:
             most = {of: max((node.get(of, 0) for node in nodes), default=0) for of in needs}
             raise UserError(
-                f"no node of the Ray cluster holds an actor with engine.cpus={self.cpus:g} engine.gpus={self.gpus:g}"
-                f" engine.memory_gib={self.memory_gib:g}; the most that a node has is {most['CPU']:g} CPUs,"
-                f" {most['GPU']:g} GPUs and {most['memory'] / GIB:.1f} GiB"
+                f"no node of the Ray cluster holds an actor with {self._needs}; the most that a node has is"
+                f" {most['CPU']:g} CPUs, {most['GPU']:g} GPUs and {most['memory'] / GIB:.1f} GiB; for nodes that an"
+                " autoscaler adds, let it wait with engine.wait_minutes=N"
             )
-        return room
+        return self.workers or max(1, room)
 
     def _on_wait(self) -> None:
-        """Log once that actors wait for a place; raise `UserError` if no node holds one."""
-        self._room()  # the node that it waits for may have gone down
+        """Log once that actors wait for a place; raise `UserError` if no node will hold one."""
+        self._places()  # the node that it waits for may have gone down
         if self._silent.acquire(blocking=False):  # and never released
-            log.info(
-                "engine=ray: waiting for a free place on the cluster: each actor needs %g CPUs, %g GPUs and %g GiB of"
-                " memory, which other jobs may hold (engine.cpus, engine.gpus, engine.memory_gib)",
-                self.cpus, self.gpus, self.memory_gib,
-            )  # fmt: skip
-
-
-@contextmanager
-def _token() -> Iterator[Path]:
-    """Yield a file in the cache folder that each actor looks for: who does not see it has another cache."""
-    path = cache_dir() / f"driver-{uuid.uuid4().hex}"
-    write_text(path, "")
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
+            log.info("engine=ray: waiting for places on the cluster, each with %s, which other jobs hold or an"
+                     " autoscaler may add", self._needs)  # fmt: skip
 
 
 class _RayWorker:
@@ -165,7 +156,7 @@ class _RayWorker:
     def setup(self) -> tuple[Any, Usage]:
         import ray
 
-        started = self._actor.started.remote()
+        started = self._actor.__ray_ready__.remote()  # once it has a place; the work's setup may take longer
         while not ray.wait([started], timeout=PLACEMENT_SECONDS)[0]:
             self._on_wait()
         return self._get(self._actor.setup.remote())
@@ -204,9 +195,6 @@ class _Actor:
         self._device = device
         self._cores = cores
         self._token = token
-
-    def started(self) -> None:
-        """Answer once the actor has a place; its setup may take longer."""
 
     def setup(self) -> tuple[None, Usage]:
         # Not in the constructor: Ray would report an error there only as a dead actor.

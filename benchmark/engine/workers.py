@@ -1,11 +1,13 @@
 """Pieces of work over workers, each with one piece at a time; the piece of a worker that dies is tried again."""
 
 import logging
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -16,6 +18,7 @@ log = logging.getLogger(__name__)
 # A worker may die of what other programs do: they take the memory, a node goes down. Work at which three workers have
 # died will most likely end a fourth one.
 TRIES = 3
+PLACEMENT_SECONDS = 30.0  # between two looks at how many workers there may be
 T = TypeVar("T")
 
 
@@ -71,14 +74,14 @@ class WorkerRun(Generic[T]):
     """One run of work over pieces: a thread per place waits for its worker, and replaces it when it dies.
 
     Args:
-        start: starts the worker of a place, a number below `places`.
-        places: number of workers at a time.
+        start: starts the worker of a place, a number from 0 on.
+        places: returns the number of workers at a time; when it grows, workers are added while pieces wait.
         pieces: the pieces.
         remedy: what the user can do when workers die again and again.
     """
 
     def __init__(
-        self, start: Callable[[int], Worker], places: int, pieces: Sequence[Any], remedy: str
+        self, start: Callable[[int], Worker], places: Callable[[], int], pieces: Sequence[Any], remedy: str
     ) -> None:
         self._start = start
         self._places = places
@@ -100,11 +103,19 @@ class WorkerRun(Generic[T]):
         Raises:
             UserError: when `TRIES` workers in a row died at one piece, or before they were set up.
         """
-        threads = ThreadPoolExecutor(self._places)
+        threads = ThreadPoolExecutor(len(self._pieces))
+        started, next_look = 0, 0.0
         try:
-            threads.map(self._work, range(self._places))
             for _ in self._pieces:
-                answer = self._answers.get()
+                answer = None
+                while answer is None:
+                    if time.monotonic() >= next_look:
+                        places = range(started, min(self._places(), started + len(self._waiting)))
+                        threads.map(self._work, places)
+                        started += len(places)
+                        next_look = time.monotonic() + PLACEMENT_SECONDS
+                    with suppress(Empty):
+                        answer = self._answers.get(timeout=max(0, next_look - time.monotonic()))
                 if isinstance(answer, BaseException):
                     raise answer
                 yield answer[0]

@@ -1,14 +1,19 @@
 """A Ray cluster of two nodes on this machine: what dies is replaced, and the parts are those of the local engine."""
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -43,12 +48,16 @@ class TwoNodes:
         return RayEngine(address=self.cluster.address)
 
 
-@pytest.fixture
-def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[TwoNodes]:
+@pytest.fixture(autouse=True)
+def _quiet_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec("ray") is None:
         pytest.skip("pip install 'pairsift[ray]'")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+
+
+@pytest.fixture
+def nodes() -> Iterator[TwoNodes]:
     import ray
     from ray.cluster_utils import Cluster
 
@@ -124,6 +133,87 @@ def test_a_run_ends_when_no_node_is_left_for_its_actors(
         list(scored)
 
 
+def test_a_run_goes_on_with_nodes_that_join(
+    nodes: TwoNodes, pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_often(monkeypatch)
+    scorer = Watched(str(tmp_path), 3)
+    engine = RayEngine(nodes.cluster.address, cpus=2, wait_minutes=2)
+    third = nodes.cluster.add_node(num_cpus=2)
+    engine._connect()
+    with ThreadPoolExecutor(1) as thread:  # Ray starts nodes in the main one
+        scored = thread.submit(score_pool, pool, scorer, engine)
+        while not made(cache):
+            assert not scored.done(), scored.result()
+            time.sleep(0.1)
+        nodes.cluster.remove_node(third, allow_graceful=False)
+        time.sleep(3)
+        for _ in range(2):  # in place of the lost node, and one more
+            nodes.cluster.add_node(num_cpus=2)
+        assert len(scored.result().scores) == 240
+    assert len(scorer.processes()) == 3
+    assert_same_as_local(pool, scorer, cache, monkeypatch)
+
+
+def test_an_autoscaler_adds_the_nodes_that_actors_wait_for(
+    pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    look_often(monkeypatch)
+    caplog.set_level("INFO", logger="benchmark.engine.ray")
+    scorer = Watched(str(tmp_path), 2)
+    with autoscaled(tmp_path, workers=2) as address:
+        with pytest.raises(UserError, match=r"no node .* is 0 CPUs, .* autoscaler adds, let it wait with"):
+            score_pool(pool, scorer, RayEngine(address, workers=2))
+        score_pool(pool, scorer, RayEngine(address, workers=2, wait_minutes=2))
+    assert len(scorer.processes()) == 2
+    assert len([line for line in caplog.messages if "waiting for places" in line]) == 1
+    assert_same_as_local(pool, scorer, cache, monkeypatch)
+
+
+def look_often(patch: pytest.MonkeyPatch) -> None:
+    for module in ("ray", "workers"):
+        patch.setattr(f"benchmark.engine.{module}.PLACEMENT_SECONDS", 1.0)
+
+
+@contextmanager
+def autoscaled(folder: Path, workers: int) -> Iterator[str]:
+    """A head without CPUs and Ray's autoscaler, whose nodes of one CPU are further raylets of this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    kinds = {"ray.head.default": (0, 0), "worker": (1, workers)}
+    steps = ("initialization", "setup", "head_setup", "worker_setup", "head_start_ray", "worker_start_ray")
+    config = {f"{step}_commands": [] for step in steps} | {
+        "cluster_name": "fake", "max_workers": workers, "idle_timeout_minutes": 5, "upscaling_speed": 1.0,
+        "head_node_type": "ray.head.default", "auth": {"ssh_user": "nobody"}, "file_mounts": {},
+        "cluster_synced_files": [], "file_mounts_sync_continuously": False,
+        "provider": {"type": "fake_multinode", "gcs_address": address, "disable_node_updaters": True},
+        "available_node_types": {
+            kind: {"node_config": {}, "resources": {"CPU": cpus}, "min_workers": 0, "max_workers": most}
+            for kind, (cpus, most) in kinds.items()
+        },
+    }  # fmt: skip
+    (folder / "autoscaler.json").write_text(json.dumps(config))
+    sessions = TemporaryDirectory(ignore_cleanup_errors=True)  # a short path, as of sockets
+    command = [
+        str(Path(sys.executable).parent / "ray"), "start", "--head", "--num-cpus=0", "--include-dashboard=false",
+        "--node-ip-address=127.0.0.1", f"--port={address.rpartition(':')[2]}",
+        f"--autoscaling-config={folder / 'autoscaler.json'}", f"--temp-dir={sessions.name}",
+    ]  # fmt: skip
+    settings = {"RAY_FAKE_CLUSTER": "1", "AUTOSCALER_UPDATE_INTERVAL_S": "1"}
+    try:
+        subprocess.run(command, env=os.environ | settings, check=True, capture_output=True)
+        yield address
+    finally:
+        import ray
+
+        ray.shutdown()
+        for path in Path("/proc").glob("[0-9]*/cmdline"):  # `ray stop` would end other clusters too
+            with suppress(OSError):  # it has ended
+                if sessions.name in path.read_text(errors="replace"):
+                    os.kill(int(path.parent.name), signal.SIGKILL)
+        sessions.cleanup()
+
+
 def test_a_command_goes_on_where_its_killed_driver_was(
     nodes: TwoNodes, pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,3 +251,33 @@ def test_what_no_node_has_is_said_at_once(nodes: TwoNodes, pool: Pool, tmp_path:
             UserError, match=r"no node of the Ray cluster holds an actor .* is 1 CPUs, 0 GPUs"
         ):
             score_pool(pool, Watched(str(tmp_path), 0), RayEngine(nodes.cluster.address, **settings))
+
+
+@dataclass
+class WhichGpu:
+    """Returns the GPU of each actor once `actors` of them are there."""
+
+    folder: Path
+    actors: int
+    light = False
+
+    def setup(self, device: str) -> None:
+        assert device == "cuda"
+        (self.folder / f"{os.getpid()}.pid").touch()
+
+    def __call__(self, piece: int) -> str:
+        end = time.monotonic() + 60
+        while len(list(self.folder.glob("*.pid"))) < self.actors:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        return os.environ["CUDA_VISIBLE_DEVICES"]
+
+
+def test_actors_share_gpus_by_their_fractions(nodes: TwoNodes, tmp_path: Path) -> None:
+    nodes.cluster.add_node(num_cpus=2, num_gpus=2)  # which Ray counts and assigns, without any here
+    engine = RayEngine(nodes.cluster.address, cpus=0.1, gpus=0.4)
+    engine._connect()
+    assert engine._places() == 4
+    gpus = engine.run(WhichGpu(tmp_path, 4), range(8))
+    assert {next(gpus) for _ in range(8)} == {"0", "1"}
+    assert len(list(tmp_path.glob("*.pid"))) == 4

@@ -74,8 +74,8 @@ def test_a_wait_for_a_place_on_ray_is_said_once(
     timer.start()
     assert len(score_pool(pool, Random(), ray).scores) == 10
     assert timer.finished.is_set()
-    (line,) = (line for line in caplog.messages if "waiting for a free place" in line)
-    assert "each actor needs 1 CPUs, 0 GPUs and 0 GiB" in line
+    (line,) = (line for line in caplog.messages if "waiting for places on the cluster" in line)
+    assert "each with engine.cpus=1 engine.gpus=0 engine.memory_gib=0" in line
 
 
 @pytest.mark.full

@@ -1,7 +1,10 @@
 """Pieces over workers that die, with threads in place of processes and actors."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
+from itertools import chain, repeat
+from threading import Barrier
 
 import pytest
 
@@ -47,7 +50,7 @@ class Fake:
 
 def run(fake: Fake, places: int, pieces: int) -> list[int]:
     start: Callable[[int], Fake] = fake.start
-    return sorted(WorkerRun(start, places, range(pieces), "add memory").results())
+    return sorted(WorkerRun(start, lambda: places, range(pieces), "add memory").results())
 
 
 @pytest.mark.parametrize("death", [WorkerDiedError("SIGKILL"), BrokenExecutor("of its own")])
@@ -65,6 +68,43 @@ def test_a_node_with_many_starting_workers_may_die() -> None:
             return Fake({} if died else {"setup": 1}, WorkerDiedError())
 
     assert run(Node({}, WorkerDiedError()), 8, 8) == [2 * piece for piece in range(8)]
+
+
+def test_workers_are_added_for_places_that_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmark.engine.workers.PLACEMENT_SECONDS", 0.02)
+    together = Barrier(3)
+
+    class Three(Fake):
+        def start(self, place: int) -> Fake:
+            self.calls.append(place)
+            return self
+
+        def call(self, piece: int) -> tuple[int, Usage]:
+            together.wait(20)
+            return 2 * piece, USED
+
+    fake = Three({}, WorkerDiedError())
+    places = chain([1, 2, 1], repeat(3))  # a node may leave and come back
+    results = WorkerRun(fake.start, lambda: next(places), range(6), "add memory").results()
+    assert sorted(results) == [0, 2, 4, 6, 8, 10]
+    assert sorted(fake.calls) == [0, 1, 2]
+
+
+def test_no_worker_is_added_when_no_piece_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmark.engine.workers.PLACEMENT_SECONDS", 0.02)
+    began = time.monotonic()
+
+    class Slow(Fake):
+        def call(self, piece: int) -> tuple[int, Usage]:
+            time.sleep(0.3)
+            return super().call(piece)
+
+    fake = Slow({}, WorkerDiedError())
+    results = WorkerRun(
+        fake.start, lambda: 9 if time.monotonic() > began + 0.1 else 2, range(2), ""
+    ).results()
+    assert sorted(results) == [0, 2]
+    assert fake.joins == 2
 
 
 def test_a_worker_without_its_own_processes_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
