@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process, process_count, torch_distributed
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_folder
+from benchmark.core.paths import atomic_write, cache_folder
+from benchmark.core.storage import CHUNK
 from benchmark.core.temporaries import temporary_beside
 
 if TYPE_CHECKING:
@@ -33,20 +36,17 @@ def make_accelerator(device: torch.device) -> Any:
     return Accelerator(cpu=device.type != "cuda", mixed_precision="no")
 
 
-def process_device(device: torch.device) -> torch.device:
-    """Return the device of this process: `device`, or of a launch on GPUs the one of this rank."""
-    if device.type == "cpu" or process_count() == 1:
-        return device
-    rank_device: torch.device = make_accelerator(device).device
-    return rank_device
-
-
-@lru_cache(maxsize=1)
 def barrier_group(device: torch.device) -> Any:
     """Return the group of all processes of a launch, whose collectives on the CPU wait for `BARRIER_TIMEOUT`."""
-    make_accelerator(device)  # it initialises torch.distributed
+    if not torch_distributed().is_initialized():
+        make_accelerator(device)
+    return _gloo_group(None)
+
+
+@lru_cache
+def _gloo_group(ranks: tuple[int, ...] | None) -> Any:
     atexit.register(_leave)
-    return torch_distributed().new_group(backend="gloo", timeout=BARRIER_TIMEOUT)
+    return torch_distributed().new_group(ranks, backend="gloo", timeout=BARRIER_TIMEOUT)
 
 
 def _leave() -> None:
@@ -66,41 +66,62 @@ def wait_for_all(device: torch.device) -> None:
 
 
 @contextmanager
-def main_process_first(device: torch.device) -> Iterator[None]:
-    """Run the block in the main process, then in the others, which find its results in the cache."""
-    if not is_main_process():
-        wait_for_all(device)
-    yield
-    if is_main_process():
-        wait_for_all(device)
-
-
-@contextmanager
 def one_launch(path: Path, device: torch.device) -> Iterator[None]:
-    """Hold the lock of `path` for the whole launch, so that no other run writes there at the same time."""
+    """Hold the lock of `path` for the whole launch. Raises `UserError` if its name differs between processes."""
     with locked(path) if is_main_process() else nullcontext():
-        wait_for_all(device)  # until the main process holds the lock
+        if broadcast_from_main(path.name, device) != path.name:  # waits until the main process holds the lock
+            raise UserError(
+                f"{path.name} has other code, weights or precision than in the main process; give all nodes the same"
+            )
         yield
 
 
-def broadcast_from_main(value: T | None, device: torch.device) -> T:
+def broadcast_from_main(value: T | None, device: torch.device, group: Any = None) -> T:
     """Return the main process's `value`, which is picklable, in every process of a launch; theirs are ignored."""
     values = [value]
     if process_count() > 1:
-        torch_distributed().broadcast_object_list(values, src=0, group=barrier_group(device))
+        torch_distributed().broadcast_object_list(values, src=0, group=group or barrier_group(device))
     assert values[0] is not None
     return values[0]
 
 
-def require_shared_cache(device: torch.device) -> None:
-    """Raise `UserError` in a process of a launch that does not see the main process's cache, as on another node."""
-    token = cache_folder("launches") / "token"
-    with temporary_beside(token) if is_main_process() else nullcontext() as file:
-        path = broadcast_from_main(file, device)
-        is_seen = path.exists()
+def _gather(value: T, group: Any) -> list[T]:
+    values = [value] * group.size()
+    torch_distributed().all_gather_object(values, value, group=group)
+    return values
+
+
+def same_folder(device: torch.device, folder: Path | None = None) -> list[int]:
+    """Return the ranks of a launch that have this process's cache, or see its `folder`; [0] without a launch."""
+    if process_count() == 1:
+        return [0]
+    with temporary_beside((folder or cache_folder("launches")) / "token") as file:
+        names = _gather(file.name, barrier_group(device))
+        ranks = [rank for rank, name in enumerate(names) if file.with_name(name).exists()]
         wait_for_all(device)  # until every process has looked
-    if not is_seen:
-        raise UserError(
-            f"{path.parents[2]}, the cache of the launch's main process, must be seen by all its nodes; set"
-            " XDG_CACHE_HOME to a folder that they share"
-        )
+    return ranks
+
+
+def copy_from_main(paths: Sequence[Path], device: torch.device) -> None:
+    """Copy the main process's files to `paths` in the other caches, unless size and time are the same."""
+    if process_count() == 1:
+        return
+    first = same_folder(device)[0]
+    ranks = tuple(sorted(set(_gather(first, barrier_group(device)))))  # one process per cache
+    if len(ranks) == 1:
+        return
+    group = _gloo_group(ranks)
+    for path in paths if torch_distributed().get_rank() == first else ():
+        stat = path.stat() if intact(path) else None
+        versions = _gather(stat and (stat.st_size, stat.st_mtime_ns), group)
+        size, time = versions[0] or (0, 0)
+        if len(set(versions)) > 1 and is_main_process():
+            with path.open("rb") as file:
+                for _ in range(0, size, CHUNK):
+                    broadcast_from_main(file.read(CHUNK), device, group)
+        elif len(set(versions)) > 1:
+            with atomic_write(path) as temporary:
+                with temporary.open("wb") as file:
+                    file.writelines(broadcast_from_main(b"", device, group) for _ in range(0, size, CHUNK))
+                os.utime(temporary, ns=(time, time))
+    wait_for_all(device)

@@ -50,7 +50,7 @@ class Subset:
 
     ``subset[i]`` returns a `Sample`, or raises `SampleError` when its image cannot be decoded. Picklable, for
     loader workers. `missing` counts, by reason, selected uids that no tar holds and samples whose captions differ
-    among the pool's files; `epochs` holds the indices of each epoch.
+    among the pool's files; `uids` are in order, `epochs` holds the indices of each epoch, `urls` the tars.
 
     Args:
         pool: the pool that holds the tars.
@@ -81,13 +81,13 @@ class Subset:
             )
         self.pool = pool
         self.shards = [part.shard for part in parts]
-        self._paths: list[Path] = []
+        self.urls: list[str] = []
         for part in parts:
             with pool.local(part.shard) as path:
-                self._paths.append(path)
+                self.urls.append(str(path))
         joined = np.concatenate([part.samples.uids for part in parts])
         order = sort_uids(joined)
-        self._uids = joined[order]
+        self.uids = joined[order]
         captions_of_parts = pa.concat_tables([part.samples.rows.select(["text"]) for part in parts])["text"]
         # In Arrow: not a Python string per sample.
         self._texts = captions_of_parts.combine_chunks().take(from_numpy(order))
@@ -99,16 +99,11 @@ class Subset:
         self._mismatched = np.concatenate([part.samples.mismatched for part in parts])[order]
         self.epochs: tuple[npt.NDArray[np.int64], ...] = (np.arange(len(order)),)
         if len(epochs) > 1:
-            indices = [find_uids(self._uids, epoch) for epoch in epochs]
+            indices = [find_uids(self.uids, epoch) for epoch in epochs]
             self.epochs = tuple(rows[rows >= 0] for rows in indices)
         self.captions = captions or OtherCaptions()
         counts = {IMAGE_MISSING: len(uids) - len(order), CAPTION_MISMATCH: int(self._mismatched.sum())}
         self.missing = Counter({reason: count for reason, count in counts.items() if count})
-
-    @property
-    def uids(self) -> UidArray:
-        """The uids, by row."""
-        return self._uids
 
     @property
     def lost(self) -> dict[str, int]:
@@ -121,13 +116,13 @@ class Subset:
         return self.captions.weights
 
     def __len__(self) -> int:
-        return len(self._uids)
+        return len(self.uids)
 
     def __getitem__(self, item: int) -> Sample:
         shard, offset, size = self._locations[item]
-        with self._paths[shard].open("rb") as file:
+        with Path(self.urls[shard]).open("rb") as file:
             image = read_image(file, int(offset), int(size))
-        uid = decode_uid(self._uids[item])
+        uid = decode_uid(self.uids[item])
         return Sample(uid, self._texts[item].as_py(), image, self.captions.by_uid.get(uid, ()))
 
     def identity(self, selection: str) -> str:
@@ -139,7 +134,7 @@ class Subset:
             return selection
         rows = np.flatnonzero(self._mismatched)
         texts = self._texts.take(from_numpy(rows)).to_pylist()
-        captions = list(zip(decode_uids(self._uids[rows]), texts, strict=True))
+        captions = list(zip(decode_uids(self.uids[rows]), texts, strict=True))
         return hash_json([selection, captions])
 
 

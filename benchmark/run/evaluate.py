@@ -110,7 +110,7 @@ def evaluate_model(job: Job, model: Downstream | Published, folder: Path) -> dic
     return evaluations
 
 
-def evaluate_trained(job: Job, trained: Trained, folder: Path) -> DownstreamResult:
+def evaluate_trained(job: Job, model: Downstream, trained: Trained, folder: Path) -> DownstreamResult:
     """Return the part of a result on one trained model; the loss curve goes to ``losses.json`` in `folder`.
 
     An evaluation that fails is one absent metric, as the training and the other models must not be lost.
@@ -118,9 +118,9 @@ def evaluate_trained(job: Job, trained: Trained, folder: Path) -> DownstreamResu
     try:
         if trained.report.losses:
             write_text(folder / "losses.json", json.dumps(trained.report.losses))
-        evaluations = evaluate_model(job, trained.model, folder)
+        evaluations = evaluate_model(job, model, folder)
     except Exception as error:
-        reason = failure(f"the evaluation of {trained.model.name}", error)
+        reason = failure(f"the evaluation of {model.name}", error)
         evaluations = {EVALUATION: [Metric(EVALUATION, None, reason, 0, "")]}
     report = replace(trained.report, losses=())
     return DownstreamResult(

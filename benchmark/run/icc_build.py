@@ -6,7 +6,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from benchmark.core.distributed import one_launch, process_device
+from benchmark.core.distributed import make_accelerator, one_launch, same_folder
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.launch import process_count
@@ -25,7 +25,10 @@ def icc_build(job: Job) -> None:
     """Run the unfinished steps; the last line on stdout is the folder of the final scorer."""
     plan = make_plan(job.cfg)
     check_plan(plan)
-    root, device = Path(job.cfg.icc.output), process_device(job.device)
+    root = Path(job.cfg.icc.output)
+    device = make_accelerator(job.device).device if process_count() > 1 else job.device
+    if len(same_folder(device, root)) < process_count():
+        raise UserError(f"icc.output={root} must be a folder that all nodes of the launch share")
     with one_launch(root, device):
         scorer = Build(plan, root, job.engine, device).run()
     print_result(str(scorer))

@@ -202,9 +202,12 @@ class Job:
 
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
+        needed = NEEDS.get(task, frozenset())
+        if task in LAUNCHED and not is_main_process():
+            needed &= {"budget", "downstream", "cache"}
         found = {}
         for part, find in PARTS.items():
-            if part in NEEDS.get(task, ()):
+            if part in needed:
                 name = f"{part}={self.choices[part]}" if part in self.choices else part
                 found[name] = list(dict.fromkeys(_or_error(part, partial(find, self))))
         made = [r for of_part in found.values() for r in of_part if r.state is State.FIRST_USE]
@@ -364,6 +367,7 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
 SELECT = SCORE | {"size", "selector"}
 TRAIN = SELECT | {"budget", "captions", "downstream", "tracker", "training.shards"}
+LAUNCHED = {"run", "train", "weak_backbone", "evaluate"}  # other processes of a launch only train
 # The parts of a command that each task needs; other tasks check for themselves.
 NEEDS = {
     "concreteness": frozenset({"filter"}),

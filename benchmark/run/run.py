@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmark.core.disk import writable_results
-from benchmark.core.distributed import broadcast_from_main, main_process_first, require_shared_cache
+from benchmark.core.distributed import broadcast_from_main
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import REFERENCE_RESULTS
@@ -33,7 +33,7 @@ from benchmark.run.open_samples import AnySubset, kept_by_noise, open_samples
 from benchmark.run.output import Finished, failure_text, print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs
-from benchmark.run.train import train_for
+from benchmark.run.train import find_pool, reach_tars, train_for
 from downstream.evaluation.captioning import captioning_sets
 from downstream.evaluation.protocols import Captions
 from filters.clip import ClipFeatures
@@ -49,11 +49,13 @@ def run(job: Job) -> Finished | None:
     process does it all; the others train with it on the samples that it selected.
     """
     watch = Stopwatch(job.device.type)
-    require_shared_cache(job.device)
-    with main_process_first(job.device):
-        _fetch(job, watch)
+    with watch.stage("pool"):
+        find_pool(job)
+    for model in job.models.values():
+        model.identity()  # fetches the starting weights
     if not is_main_process():
         return _train_with_main(job)
+    _ = job.evaluation_sets
     with watch.stage("select"):
         select = cache(lambda: select_pairs(job, score_pairs(job)))
         if job.sweep and (earlier := earlier_result(job, select)):
@@ -67,6 +69,7 @@ def run(job: Job) -> Finished | None:
         kept = kept_by_noise(job.pool, selected.selection)
     sha256, run_id = selected.selection.sha256, make_run_id(job, subset.captions.sha256)
     broadcast_from_main((subset, sha256), job.device)
+    reach_tars(subset, job.device)
     with watch.stage("describe"):  # before the training, which an error here would else cost
         describe(job, job.results_dir / run_id, selected, subset)
         contaminated = _contamination(job, selected, subset)
@@ -77,18 +80,8 @@ def run(job: Job) -> Finished | None:
             trained = train_for(job, name, subset, sha256)
         with watch.stage(f"evaluate/{name}"):
             folder = writable_results(job.results_dir) / run_id / name
-            downstream[name] = evaluate_trained(job, trained, folder)
-    result = make_result(job, run_id, protocol, selected, downstream, kept, contaminated, watch)
-    return write_result(job, result)
-
-
-def _fetch(job: Job, watch: Stopwatch) -> None:
-    """Fetch or draw the pool, the evaluation sets and the starting weights, before anything is scored."""
-    with watch.stage("pool"):
-        _ = job.pool
-    _ = job.evaluation_sets
-    for model in job.models.values():
-        model.identity()
+            downstream[name] = evaluate_trained(job, job.models[name], trained, folder)
+    return write_result(job, run_id, protocol, selected, downstream, kept, contaminated, watch)
 
 
 def _train_with_main(job: Job) -> Finished | None:
@@ -97,6 +90,7 @@ def _train_with_main(job: Job) -> Finished | None:
     if isinstance(shared, Path):
         return Finished(shared, skipped=True)
     subset, sha256 = shared
+    reach_tars(subset, job.device)
     for name in job.models:
         train_for(job, name, subset, sha256)
     return None
@@ -133,11 +127,42 @@ def _contamination(job: Job, selected: Selected, subset: AnySubset) -> dict[str,
     return contamination(job.pool, selected.selection.uids, subset.pool, job.evaluation_sets, near)
 
 
-def write_result(job: Job, result: Result) -> Finished:
+def write_result(
+    job: Job,
+    run_id: str,
+    protocol: Protocol,
+    selected: Selected,
+    downstream: dict[str, DownstreamResult],
+    kept: dict[str, int],
+    contaminated: Mapping[str, Contamination],
+    watch: Stopwatch,
+) -> Finished:
     """Write the result, hand it to the tracker, and print it in a table with random selection.
 
     Raises `UserError`, which names the result's path, if the results folder no longer takes files.
     """
+    cost = selected.selection.cost
+    result = Result(
+        run_id=run_id,
+        protocol=protocol,
+        filter=job.choices["filter"],
+        family=filter_family(job.cfg),
+        size=selected.manifest.k * job.pool.scale if job.k is None else int(job.cfg.size.samples),
+        k=selected.manifest.k,
+        pool=selected.manifest.pool,
+        seed=job.seed,
+        selection=selected.manifest,
+        subset=str(selected.paths[0]),
+        scoring=Scoring(round(cost.clock, 3), selected.table.reused, round(cost.processor, 3)),
+        downstream=downstream,
+        stages=watch.stages,
+        config=recorded(job.cfg),
+        kept=kept,
+        contamination=dict(contaminated),
+        peak_rss_bytes=peak_rss_bytes(),
+        workers_peak_rss_bytes=watch.workers_peak_rss_bytes,
+        **provenance(),
+    )
     folder = writable_results(job.results_dir)
     path = write_record(folder, result)
     others, committed = [
@@ -168,38 +193,3 @@ def next_steps(job: Job) -> list[str]:
         f"  {COMMAND} pool=img2dataset pool.url=FOLDER filter=icc size=200k  # your own pool: docs/own_pool.md",
         f"  {COMMAND} {shlex.join(['task=report', *folder])}",
     ]
-
-
-def make_result(
-    job: Job,
-    run_id: str,
-    protocol: Protocol,
-    selected: Selected,
-    downstream: dict[str, DownstreamResult],
-    kept: dict[str, int],
-    contaminated: Mapping[str, Contamination],
-    watch: Stopwatch,
-) -> Result:
-    """Return the result of a run; its fields are those of `Result`."""
-    cost = selected.selection.cost
-    return Result(
-        run_id=run_id,
-        protocol=protocol,
-        filter=job.choices["filter"],
-        family=filter_family(job.cfg),
-        size=selected.manifest.k * job.pool.scale if job.k is None else int(job.cfg.size.samples),
-        k=selected.manifest.k,
-        pool=selected.manifest.pool,
-        seed=job.seed,
-        selection=selected.manifest,
-        subset=str(selected.paths[0]),
-        scoring=Scoring(round(cost.clock, 3), selected.table.reused, round(cost.processor, 3)),
-        downstream=downstream,
-        stages=watch.stages,
-        config=recorded(job.cfg),
-        kept=kept,
-        contamination=dict(contaminated),
-        peak_rss_bytes=peak_rss_bytes(),
-        workers_peak_rss_bytes=watch.workers_peak_rss_bytes,
-        **provenance(),
-    )

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmark.core.distributed import (
-    broadcast_from_main,
-    main_process_first,
-    one_launch,
-    require_shared_cache,
-)
-from benchmark.core.launch import is_main_process
+from benchmark.core.distributed import broadcast_from_main, copy_from_main, one_launch, same_folder
+from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_text
+from benchmark.core.launch import is_first_to_end, is_main_process, process_count
+from benchmark.core.paths import cache_dir, cache_folder
+from benchmark.core.storage import is_remote
 from benchmark.results.trackers import Tracker
 from benchmark.run.config import recorded
 from benchmark.run.identity import make_run_id, run_facts, training_fingerprint, training_folder
@@ -27,7 +26,7 @@ from benchmark.run.select import select_pairs
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
-from downstream.models.base import Downstream
+from downstream.models.base import Trainable
 from downstream.training.train_report import TrainReport, finished
 
 if TYPE_CHECKING:
@@ -38,12 +37,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained downstream model and the folder of the training.
+    """A training that has finished, and its folder.
 
     `report`, `missing` and `other_captions` are those of `DownstreamResult`.
     """
 
-    model: Downstream
     folder: Path
     report: TrainReport
     missing: dict[str, int]
@@ -52,35 +50,67 @@ class Trained:
 
 def train(job: Job) -> None:
     """Train every downstream model on the subset; print the folder of each."""
-    require_shared_cache(job.device)
     if not any(model.training.validate_every for model in job.models.values()):
         job.leave_out_evaluation_sets()
-    with main_process_first(job.device):
-        _ = job.pool, job.evaluation_sets
+    find_pool(job)
     opened = None
     if is_main_process():
+        _ = job.evaluation_sets
         subset, selected = open_samples(job, select_pairs(job, score_pairs(job)))
         opened = subset, selected.selection.sha256
     subset, sha256 = broadcast_from_main(opened, job.device)
+    reach_tars(subset, job.device)
     job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256), len(subset.epochs[0])))
     for name in job.models:
         print_result(str(train_for(job, name, subset, sha256).folder))
 
 
+def find_pool(job: Job) -> None:
+    """Find or draw the pool in the main process. Its local tars must be on all nodes, unless a stream is read."""
+    tars = [tar.path for tar in job.pool.tars] if is_main_process() and job.pool.is_local else []
+    require_seen(tars if job.cfg.training.source == "index" else [], job.device)
+
+
+def require_seen(paths: Sequence[Path], device: torch.device) -> None:
+    """Raise `UserError` on a node of a launch that lacks a file of the main process, unless it is in the cache."""
+    outside = [path for path in paths if process_count() > 1 and not path.is_relative_to(cache_dir())]
+    sizes = broadcast_from_main({path: path.stat().st_size for path in outside if is_main_process()}, device)
+    for path, size in sizes.items():
+        if not path.is_file() or path.stat().st_size != size:
+            error = UserError(
+                f"{path}, a tar of the pool, must be the same file on all nodes of the launch; put the pool on a disk"
+                " or s3:// URL that all of them read, or set training.source=stream"
+            )
+            raise error if is_first_to_end() else SystemExit(2)
+
+
+def reach_tars(subset: AnySubset, device: torch.device) -> None:
+    """Copy the tars of the main process's subset that are in its cache, drawn or fetched, into the other caches."""
+    local = [Path(url) for url in subset.urls if not is_remote(url)]
+    require_seen(local, device)
+    cached = [path for path in local if path.is_relative_to(cache_dir())]
+    places = {str(path): path for path in broadcast_from_main(cached, device)}
+    if 0 not in same_folder(device):
+        copies = cache_folder("subsets", "copies")
+        places = {url: copies / f"{hash_text(url, 32)}.tar" for url in places}
+    subset.urls = [str(places.get(url, url)) for url in subset.urls]
+    copy_from_main(list(places.values()), device)
+
+
 def train_for(job: Job, name: str, subset: AnySubset, sha256: str) -> Trained:
     """Train the job's model `name` on the subset, or load it."""
-    settings = recorded(job.cfg.downstream[name])
-    seconds, source = Timings(job.results_dir, job.device.type).training(name, settings)
+    timings = Timings(job.results_dir, job.device.type)
+    seconds, source = timings.training(name, recorded(job.cfg.downstream[name]))
     time = "time unknown"
     if seconds is not None:
         amount = f"{seconds / 3600:,.0f} h" if seconds > 7200 else f"{max(seconds / 60, 1):.0f} min"
         time = f"about {amount} {f'in {OF_REFERENCE}' if source == OF_REFERENCE else 'here'}"
-    model, sets = job.models[name], job.evaluation_sets
+    model, sets = job.models[name], job.evaluation_sets if is_main_process() else []
     return train_model(model, subset, sha256, job.device, job.tracker, sets, time)
 
 
 def train_model(
-    model: Downstream,
+    model: Trainable,
     subset: AnySubset,
     sha256: str,
     device: torch.device,
@@ -88,14 +118,10 @@ def train_model(
     sets: Sequence[EvaluationSet | ClassificationSet],
     time: str = "time unknown",
 ) -> Trained:
-    """Train one downstream model, or load it if the same training has been finished before.
+    """Train one model, or load it if the same training has been finished before.
 
     Args:
-        model: the untrained model.
-        subset: the selected samples.
-        sha256: hash of their uids.
-        device: the device of the training.
-        tracker: logs the losses.
+        sha256: hash of the uids of `subset`.
         sets: evaluation sets; the model is validated on a part of one if its training says so.
         time: how long the training will take, for the log.
     """
@@ -115,4 +141,4 @@ def train_model(
         for seen, loss in report.losses:
             tracker.log({f"{model.name}/loss": loss}, step=seen)
     other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
-    return Trained(model, folder, report, dict(subset.missing), other_captions)
+    return Trained(folder, report, dict(subset.missing), other_captions)

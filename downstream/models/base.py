@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from PIL import Image
 
 from benchmark.core.devices import autocast
-from benchmark.core.distributed import make_accelerator
+from benchmark.core.distributed import broadcast_from_main, wait_for_all
 from benchmark.core.errors import UserError
 from benchmark.core.identity import Identified
+from benchmark.core.launch import is_main_process
 from benchmark.core.paths import atomic_folder
 from benchmark.core.progress import MetricLogger
 from benchmark.core.requirements import Requirement
@@ -75,10 +76,6 @@ class Trainable(Identified, ABC):
         identity = {name: attributes[name] for name in ("class", *settings)}
         return identity | {"training": recipe_key(identity["training"], self.workers_in_keys)}
 
-    def autocast(self) -> torch.autocast:
-        """Return the context in which the model computes, in the precision of its training."""
-        return autocast(self.training.precision_on(self.device.type), self.device)
-
     def inference(self) -> AbstractContextManager[None]:
         """Compute without gradients, in the precision of the training."""
         return inference(self.training.precision_on(self.device.type), self.device)
@@ -93,24 +90,25 @@ class Trainable(Identified, ABC):
     ) -> TrainReport:
         """Train on `subset`, and leave the model in ``run_dir/model``.
 
-        A finished training of the same `fingerprint` is loaded instead of repeated; a killed one is resumed. Raises
-        `UserError` for a checkpoint, subset or budget that cannot be used.
+        A finished training of the same `fingerprint` is loaded by the main process instead of repeated; a killed one
+        is resumed. Raises `UserError` for a checkpoint, subset or budget that cannot be used.
         """
-        report = finished(run_dir, fingerprint)
-        if report is not None:
+        earlier = finished(run_dir, fingerprint) if is_main_process() else None
+        if earlier is not None:
             self.load(run_dir, device)
+        (report,) = broadcast_from_main((earlier,), device)
+        if report is not None:
             return report
-        (run_dir / "finished.json").unlink(missing_ok=True)
         self.build(device)
         report = self.fit(subset, run_dir, tracker, fingerprint)
-        accelerator = make_accelerator(device)
-        if accelerator.is_main_process:
+        if is_main_process():
+            (run_dir / "finished.json").unlink(missing_ok=True)
             with atomic_folder(run_dir / "model") as temporary, quiet_transformers():
                 self.save(temporary)
             mark_finished(run_dir, fingerprint, report)
-            for path in self.working_folders(run_dir):
-                shutil.rmtree(path, ignore_errors=True)
-        accelerator.wait_for_everyone()
+        wait_for_all(device)
+        for path in self.working_folders(run_dir):  # of each node
+            shutil.rmtree(path, ignore_errors=True)
         return report
 
     @abstractmethod

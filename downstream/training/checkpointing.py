@@ -14,6 +14,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from benchmark.core.cached_files import intact
+from benchmark.core.distributed import broadcast_from_main, copy_from_main
+from benchmark.core.launch import is_main_process
 from benchmark.core.paths import atomic_folder, write_text
 from benchmark.core.records import json_text
 
@@ -63,12 +65,17 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, fingerprint: str
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, fingerprint: str, device: torch.device
 ) -> TrainState:
-    """Load the newest checkpoint of `fingerprint` into `model` and `optimizer`; without one, start at step 0."""
-    newest = max((path for path in folder.glob("step-*") if intact(path)), default=None)
-    if newest is None:
+    """Load the main process's newest checkpoint of `fingerprint` in every process; without one, start at step 0."""
+    steps = [path.name for path in folder.glob("step-*") if is_main_process() and intact(path)]
+    step = broadcast_from_main(max(steps, default=""), device)
+    if not step:
         return TrainState()
+    newest = folder / step
+    for older in set(folder.glob("step-*")) - {newest}:  # copies of an earlier launch
+        shutil.rmtree(older, ignore_errors=True)
+    copy_from_main([newest / name for name in ("model.safetensors", "optimizer.pt", "state.json")], device)
     state = json.loads((newest / "state.json").read_text(encoding="utf-8"))
     if state.pop("fingerprint") != fingerprint:
         log.info("%s is a checkpoint of another config: starting from step 0", newest)

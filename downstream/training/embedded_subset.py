@@ -1,13 +1,12 @@
 """Embeddings of a locked image tower: it sees the same pixels every epoch, so each image is embedded once."""
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
@@ -17,6 +16,7 @@ from PIL import Image
 from benchmark.core.arrow import to_numpy
 from benchmark.core.batch import Sample, SampleError, model_text
 from benchmark.core.cached_files import intact
+from benchmark.core.distributed import same_folder, wait_for_all
 from benchmark.core.paths import put_in_place
 from benchmark.core.progress import progress
 from downstream.training.batch_loader import loader
@@ -99,19 +99,15 @@ def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int, device:
     with progress("embed images", total, "images") as advance, pa.ipc.new_file(str(path), ROWS) as file:
         for chunk in loader(chunks, range(-(-total // chunks.size)), workers, device, chunks.item_bytes):
             vectors = embed(chunk.pixels).float().cpu().numpy() if chunk.texts else ()
-            count = len(chunk.reasons)
-            file.write_table(_rows(chunk, chunks.indices[done : done + count], vectors))
+            readable = iter(zip(chunk.texts, chunk.others, (v.tobytes() for v in vectors), strict=True))
+            rows = [next(readable) if reason is None else (None, (), b"") for reason in chunk.reasons]
+            count = len(rows)
+            texts, others, features = zip(*rows, strict=True)
+            columns = (chunks.indices[done : done + count], texts, others, chunk.reasons, features)
+            arrays = [pa.array(values, kind) for values, kind in zip(columns, ROWS.types, strict=True)]
+            file.write_table(pa.table(arrays, schema=ROWS))
             done += count
             advance(count, "")
-
-
-def _rows(chunk: _Chunk, indices: IndexArray, vectors: Iterable[npt.NDArray[np.float32]]) -> pa.Table:
-    """Return a row of `ROWS` per sample of a chunk; `vectors` are of the readable samples."""
-    readable = iter(zip(chunk.texts, chunk.others, (v.tobytes() for v in vectors), strict=True))
-    values = [next(readable) if reason is None else (None, (), b"") for reason in chunk.reasons]
-    texts, others, features = zip(*values, strict=True)
-    columns = zip((indices, texts, others, chunk.reasons, features), ROWS.types, strict=True)
-    return pa.table([pa.array(values, kind) for values, kind in columns], schema=ROWS)
 
 
 def embed_subset(
@@ -124,30 +120,28 @@ def embed_subset(
     workers: int,
     device: torch.device,
 ) -> EmbeddedSubset:
-    """Embed the images of `subset` at `indices` (every process a part), or reuse `folder` of a killed training.
+    """Embed the images of `subset` at `indices`, or reuse `folder` of a killed training.
+
+    Processes of a launch with one cache embed a part each. Nodes with separate caches embed all, and send nothing.
 
     Args:
         indices: sorted and distinct.
-        folder: where embeddings are written, on a disk that all processes share; named by a hash of their inputs.
+        folder: where embeddings are written; named by a hash of their inputs.
         embed: from pixels to features (n, d).
         preprocess: from images to pixels.
     """
-    state = PartialState()
-    if state.is_main_process:
-        intact(folder)
-    state.wait_for_everyone()
-    if not folder.exists():
-        partial = folder.with_name(f"{folder.name}.partial")
-        if state.is_main_process:
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir(parents=True)
-        state.wait_for_everyone()
-        part_indices = np.array_split(indices, state.num_processes)[state.process_index]
+    processes, rank = same_folder(device), PartialState().process_index
+    partial = folder.with_name(f"{folder.name}.partial")
+    if (is_first := rank == processes[0]) and not intact(folder):
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+    wait_for_all(device)
+    if is_missing := not folder.exists():
+        part_indices = np.array_split(indices, len(processes))[processes.index(rank)]
         chunks = _Chunks(subset, part_indices, batch_size, preprocess)
-        part = partial / f"part-{state.process_index:05d}.arrow"
-        _embed_part(chunks, embed, part, workers, device)
-        state.wait_for_everyone()
-        if state.is_main_process:
-            put_in_place(partial, folder)
-        state.wait_for_everyone()
+        _embed_part(chunks, embed, partial / f"part-{rank:05d}.arrow", workers, device)
+    wait_for_all(device)
+    if is_first and is_missing:
+        put_in_place(partial, folder)
+    wait_for_all(device)
     return EmbeddedSubset(folder, len(subset))

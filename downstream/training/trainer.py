@@ -167,7 +167,7 @@ class Trainer:
         accelerator = make_accelerator(self.device)
         model.to(accelerator.device)
         recipe = self.config
-        if recipe.validate_every and self.validate is None:
+        if recipe.validate_every and self.validate is None and accelerator.is_main_process:
             log.warning("%s: not validated, as there is nothing to validate it on", self.name)
         if recipe.checkpointing:
             checkpoint_activations(model, self.name)
@@ -175,7 +175,7 @@ class Trainer:
         options = {"betas": (0.9, beta2), "eps": recipe.epsilon}
         given = recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios
         optimizer = make_optimizer(model, *given, options)
-        state = load_checkpoint(folder, model, optimizer, fingerprint)
+        state = load_checkpoint(folder, model, optimizer, fingerprint, accelerator.device)
         resumed_from = state.step or None
         if resumed_from:
             log.info("%s: resumed at step %d of %d", self.name, resumed_from, recipe.steps)
