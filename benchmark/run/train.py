@@ -12,7 +12,7 @@ from benchmark.core.distributed import broadcast_from_main, copy_from_main, one_
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_text
 from benchmark.core.launch import is_first_to_end, is_main_process, process_count
-from benchmark.core.paths import cache_dir, cache_folder
+from benchmark.core.paths import cache_dir, cache_folder, user_path
 from benchmark.core.storage import is_remote
 from benchmark.results.trackers import Tracker
 from benchmark.run.config import recorded
@@ -86,10 +86,10 @@ def require_seen(paths: Sequence[Path], device: torch.device) -> None:
 
 def reach_tars(subset: AnySubset, device: torch.device) -> None:
     """Copy the tars of the main process's subset that are in its cache, drawn or fetched, into the other caches."""
-    local = [Path(url) for url in subset.urls if not is_remote(url)]
-    require_seen(local, device)
-    cached = [path for path in local if path.is_relative_to(cache_dir())]
-    places = {str(path): path for path in broadcast_from_main(cached, device)}
+    local = {url: user_path(url) for url in subset.urls if not is_remote(url)}
+    require_seen(list(local.values()), device)
+    cached = {url: path for url, path in local.items() if path.is_relative_to(cache_dir())}
+    places = broadcast_from_main(cached, device)
     if 0 not in same_folder(device):
         copies = cache_folder("subsets", "copies")
         places = {url: copies / f"{hash_text(url, 32)}.tar" for url in places}
