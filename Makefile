@@ -55,6 +55,12 @@ perf: setup ## Measure speed and memory on this machine: half an hour on two slo
 perf-8m: setup ## Measure every stage on eight million pairs, once: over an hour, 60 GB of disk
 	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s bench/eight_million.py
 
+gpu: setup ## All that waits for a GPU, in 25 minutes: its tests, speed and memory of the real sizes; writes docs/gpu.json
+	$(PYTHON) -m bench.gpu
+
+smoke: setup ## Each model of the papers at its real size, random weights, one step on the CPU; prints seconds and memory
+	$(PYTHON) -m pytest -s -m full tests/full/test_smoke.py
+
 fuzz: setup ## Damaged files through the readers for ten minutes
 	$(PYTHON) -m tests.hostile.fuzz
 
@@ -94,4 +100,4 @@ audit: | $(filter .uv/bin/uv,$(UV)) ## Known vulnerabilities of the pins, from P
 		{ echo "make audit needs the network: pip-audit cannot be fetched from PyPI" >&2; exit 2; }
 	@$(UV) tool run --quiet pip-audit@2.10.1 --requirement constraints.txt --no-deps --disable-pip --strict --progress-spinner off
 
-.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m fuzz chaos mutants reference models pins release audit
+.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m gpu smoke fuzz chaos mutants reference models pins release audit

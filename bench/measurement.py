@@ -168,12 +168,12 @@ def keep(work: str, measured: dict[str, Any]) -> dict[str, Any]:
     return rows
 
 
-def write_table(begin: str, end: str, header: str, lines: Sequence[str]) -> None:
+def write_table(begin: str, end: str, header: str, lines: Sequence[str], page: Path = PAGE) -> None:
     """Write a table between two marks of performance.md."""
     table = "\n".join([header, "|---" * header.count("|", 1) + "|", *lines])
-    page = PAGE.read_text()
-    before, after = page[: page.index(begin) + len(begin)], page[page.index(end) :]
-    write_text(PAGE, f"{before}\n{table}\n{after}")
+    text = page.read_text()
+    before, after = text[: text.index(begin) + len(begin)], text[text.index(end) :]
+    write_text(page, f"{before}\n{table}\n{after}")
 
 
 def _of_json(value: dict[str, Any]) -> Row:

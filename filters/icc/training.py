@@ -193,13 +193,13 @@ def _bar(base: type, advance: Callable[[int, str], None]) -> Any:
     """Return a callback, of transformers' class `base`, that advances the progress bar."""
 
     class Bar(base):  # type: ignore[misc]
-        loss = float("nan")
+        loss: Any = None  # until one is logged
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
             self.loss = (logs or {}).get("loss", self.loss)
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            advance(1, f"loss {float(self.loss):.4f}")
+            advance(1, "" if self.loss is None else f"loss {float(self.loss):.4f}")
 
     return Bar()
 

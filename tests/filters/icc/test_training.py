@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from benchmark.run.config import demo_model
 from filters.icc.sba import BRIDGE
-from filters.icc.training import Recipe, ShuffledEpochs
+from filters.icc.training import Recipe, ShuffledEpochs, _bar
 from tests.filters.icc import launched
 
 ROOT = Path(launched.__file__).parents[3]
@@ -51,6 +51,16 @@ def test_epochs_hold_every_item_once_in_another_order():
     second = [epochs[i] for i in range(len(epochs))]
     assert sorted(second[:10]) == sorted(first[:10])
     assert second != first
+
+
+def test_no_loss_is_shown_before_the_first():
+    shown = []
+    bar = _bar(object, lambda steps, text: shown.append((steps, text)))
+    bar.on_step_end(None, None, None)
+    bar.on_log(None, None, None, {"loss": 2.5})
+    bar.on_log(None, None, None, {"train_runtime": 1.0})
+    bar.on_step_end(None, None, None)
+    assert shown == [(1, ""), (1, "loss 2.5000")]
 
 
 @pytest.mark.slow
