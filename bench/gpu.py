@@ -3,7 +3,7 @@
     python -m bench.gpu                       # needs a GPU; writes docs/gpu.json and its table of docs/performance.md
     python -m bench.gpu --device cpu --tiny   # every part with tiny models, which measures nothing and writes nothing
 
-Weights are random (`tests.paper_checkpoints`). Every part is a process of its own, so that memory is the part's.
+Weights are random (`tests.paper_checkpoints`). Each part runs in a separate process, for its peak of memory.
 """
 
 import argparse
@@ -342,22 +342,23 @@ PARTS: dict[str, Callable[[Setting], Iterator[Row]]] = {
 }
 
 
-def send_rows(connection: Connection, part: str, setting: Setting) -> None:
-    """Send the rows of a part, and None at its end; an error as its text."""
+def send_rows(connection: Connection, parts: Sequence[str], setting: Setting) -> None:
+    """Send the rows of parts, and None at the end; an error as its text."""
     try:
-        for row in PARTS[part](setting):
-            connection.send(row)
+        for part in parts:
+            for row in PARTS[part](setting):
+                connection.send(row)
         connection.send(None)
     except Exception:
         connection.send(traceback.format_exc())
         raise
 
 
-def rows_of(part: str, setting: Setting, seconds: float) -> Iterator[Row | str]:
-    """Yield the rows of a part, which another process measures, and then what went wrong, if anything did."""
+def rows_of(parts: Sequence[str], setting: Setting, seconds: float) -> Iterator[Row | str]:
+    """Yield the rows of parts, which another process measures, and then what went wrong, if anything did."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=send_rows, args=(sender, part, setting))
+    process = context.Process(target=send_rows, args=(sender, parts, setting))
     process.start()
     sender.close()
     end = time.monotonic() + seconds
@@ -368,10 +369,10 @@ def rows_of(part: str, setting: Setting, seconds: float) -> Iterator[Row | str]:
             yield sent
             if isinstance(sent, str):
                 return
-        yield f"{part}: not finished in the {LIMIT / 60:.0f} minutes of the whole command"
+        yield f"{', '.join(parts)}: not finished in the {LIMIT / 60:.0f} minutes of the whole command"
     except EOFError:
         process.join()
-        yield f"{part}: its process ended with exit code {process.exitcode}"
+        yield f"{', '.join(parts)}: the process ended with exit code {process.exitcode}"
     finally:
         process.join(5)
         process.kill()
@@ -445,8 +446,10 @@ def main(arguments: Sequence[str]) -> int:
     end, rows, errors = time.monotonic() + LIMIT, [], []
     with tempfile.TemporaryDirectory() as folder:
         make_checkpoints(setting, Path(folder))
-        for part in given.parts or PARTS:
-            for row in rows_of(part, setting, end - time.monotonic()):
+        parts = given.parts or list(PARTS)
+        # Tiny models share a process, whose imports take longer than they do.
+        for group in [parts] if given.tiny else [[part] for part in parts]:
+            for row in rows_of(group, setting, end - time.monotonic()):
                 if isinstance(row, Row):
                     rows.append(row)
                     print(row.cells(), flush=True)

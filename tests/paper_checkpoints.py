@@ -28,7 +28,7 @@ CUT = {
     "meta-llama/Llama-2-7b-hf": "2 of 32 layers",
     "huggyllama/llama-7b": "2 of 32 layers",
     "llava-hf/llava-1.5-7b-hf": "2 of 32 layers of the language model, all 24 of CLIP",
-    "Salesforce/blip2-opt-2.7b": "4 of 32 layers of OPT, 4 of 39 of the ViT, all of the Q-Former",
+    "Salesforce/blip2-opt-2.7b": "2 of 32 layers of OPT, 2 of 39 of the ViT, all of the Q-Former",
 }
 CLIPS = {
     "timm/vit_base_patch32_clip_224.openai": "ViT-B-32",
@@ -584,7 +584,7 @@ def blip2(folder: Folder) -> None:
     wide, width = folder.of(1408, 64), folder.of(2560, 64)
     config = Blip2Config(
         vision_config={
-            "hidden_size": wide, "num_hidden_layers": 4, "intermediate_size": folder.of(6144, 128),
+            "hidden_size": wide, "num_hidden_layers": 2, "intermediate_size": folder.of(6144, 128),
             "num_attention_heads": wide // 88 or 1, "image_size": 224, "patch_size": 14,
         } | ({"num_attention_heads": 2} if folder.tiny else {}),
         qformer_config={"encoder_hidden_size": wide, "vocab_size": 30_522}
@@ -592,7 +592,7 @@ def blip2(folder: Folder) -> None:
            if folder.tiny else {}),
         text_config={
             "model_type": "opt", "hidden_size": width, "word_embed_proj_dim": width, "ffn_dim": 4 * width,
-            "num_hidden_layers": folder.of(4, 2), "num_attention_heads": folder.of(32, 2), "vocab_size": 50_304,
+            "num_hidden_layers": 2, "num_attention_heads": folder.of(32, 2), "vocab_size": 50_304,
             "max_position_embeddings": 2048, "bos_token_id": 2, "eos_token_id": 50_118, "pad_token_id": 1,
         },
         num_query_tokens=32, image_token_index=50_265, architectures=["Blip2ForConditionalGeneration"],

@@ -25,7 +25,6 @@ from tests.paper_checkpoints import CUT, SIDE, Hub, aesthetics_head, pac_s, polo
 from tests.pools import Row, jpeg, rows, write_pool
 
 pytestmark = pytest.mark.full
-ROOT = Path(__file__).resolve().parents[2]
 PAIRS, IMAGES = 8, 3
 BOTH_CLIPS = ["timm/vit_base_patch32_clip_224.openai", "timm/vit_large_patch14_clip_224.openai"]
 LLAMA, TINY_LLAMA = "meta-llama/Llama-2-7b-hf", "TinyLlama/TinyLlama_v1.1"
@@ -34,8 +33,8 @@ LEFT_OUT = (
     *(f"{name}: {layers}" for name, layers in CUT.items()),
     "Llama-2-7b, llama-7b, LLaVA, BLIP-2, Stable Diffusion: only decoded with; TinyLlama trains SBA's bridge",
     "batches: 8 for the captioner (100 in the paper) and clip_scratch (4,096), so their memory is less",
-    "parser en_core_web_sm: a package of spaCy's, whose size `make perf` measures",
-    "ViT-B/32 of PAC-S, not its ViT-L/14; SPICE, which has no model",
+    "parser en_core_web_sm, a package of spaCy's, and with it the topics of weak_backbone (ResNet-101)",
+    "PAC-S: its ViT-B/32, not its ViT-L/14; SPICE, which has no model",
 )
 
 
