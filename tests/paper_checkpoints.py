@@ -287,7 +287,7 @@ def vit(folder: Folder) -> None:
     folder.weights(shapes | norm("vit.layernorm", width) | linear("classifier", 1000, width))
     folder.json(
         "config.json", architectures=["ViTForImageClassification"], model_type="vit", image_size=224, patch_size=16,
-        num_channels=3, hidden_size=width, num_hidden_layers=layers, num_attention_heads=width // 64 or 1,
+        num_channels=3, hidden_size=width, num_hidden_layers=layers, num_attention_heads=width // 64,
         intermediate_size=4 * width, hidden_act="gelu", layer_norm_eps=1e-12, qkv_bias=True, hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0, id2label={str(number): f"label {number}" for number in range(1000)},
     )  # fmt: skip
@@ -585,8 +585,8 @@ def blip2(folder: Folder) -> None:
     config = Blip2Config(
         vision_config={
             "hidden_size": wide, "num_hidden_layers": 2, "intermediate_size": folder.of(6144, 128),
-            "num_attention_heads": wide // 88 or 1, "image_size": 224, "patch_size": 14,
-        } | ({"num_attention_heads": 2} if folder.tiny else {}),
+            "num_attention_heads": folder.of(16, 2), "image_size": 224, "patch_size": 14,
+        },
         qformer_config={"encoder_hidden_size": wide, "vocab_size": 30_522}
         | ({"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}
            if folder.tiny else {}),
