@@ -140,7 +140,7 @@ def clip(setting: Setting) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         (tar,) = write_photos(Path(folder), 1, images)
         busy = Path(folder) / "busy.json"
-        ways = {f"{cores} processes decode": (in_a_pipeline, cores), "in series": (in_series,)}
+        ways = {f"pipeline of {cores}": (in_a_pipeline, cores), "in series": (in_series,)}
         for model, (how, (function, *more)) in product(models, ways.items()):
             usage = measure(function, tar, model, setting.device, str(busy), *more)
             work = f"CLIP {Path(model).name}, {'fp32' if setting.tiny else 'bf16'}, {how}"
@@ -153,7 +153,7 @@ def icc(setting: Setting) -> Iterator[Row]:
 
     from benchmark.core.batch import Batch
     from benchmark.demo.rated_captions import demo_captions
-    from benchmark.models.checkpoints import load_model, locate_checkpoint
+    from benchmark.models.checkpoints import load_model, locate_checkpoint, quiet_transformers
     from filters.icc.packed import PaddedModel
     from filters.icc.scorer import DistilledScorer
     from tests.pools import numbered_uids
@@ -181,7 +181,8 @@ def icc(setting: Setting) -> Iterator[Row]:
 
     def model_card() -> Row:
         folder = locate_checkpoint(ICC)
-        model = AutoModelForSequenceClassification.from_pretrained(folder).to(device).eval()
+        with quiet_transformers():
+            model = AutoModelForSequenceClassification.from_pretrained(folder).to(device).eval()
         tokenizer = AutoTokenizer.from_pretrained(folder)
         name = "ICC, fp32, Hugging Face, batches of 64 padded"
 
