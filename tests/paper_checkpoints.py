@@ -293,13 +293,10 @@ def vit(folder: Folder) -> None:
     )  # fmt: skip
     half = [0.5, 0.5, 0.5]
     folder.json(
-        "preprocessor_config.json",
-        do_normalize=True,
-        do_resize=True,
-        image_mean=half,
-        image_std=half,
-        size=224,
-    )
+        "preprocessor_config.json", image_processor_type="ViTFeatureExtractor", do_normalize=True, do_rescale=True,
+        do_resize=True, image_mean=half, image_std=half, resample=2, rescale_factor=1 / 255,
+        size={"height": 224, "width": 224},
+    )  # fmt: skip
 
 
 def gpt2(folder: Folder) -> None:

@@ -132,6 +132,15 @@ def load_pretrained(loader: str | Any, name: str, **options: Any) -> Any:
     return loaded
 
 
+def load_image_processor(name: str) -> Any:
+    """Load a checkpoint's image processor, by its model's config if the name of its class is a former one.
+
+    Many name ``ViTFeatureExtractor``, which transformers 5 does not know any more.
+    """
+    config = load_pretrained("AutoConfig", name)
+    return load_pretrained("AutoImageProcessor", name, config=getattr(config, "encoder", config))
+
+
 def load_model(
     loader: str | Any, name: str, new: tuple[str, ...] = (), dtype: torch.dtype | None = None, **options: Any
 ) -> Any:

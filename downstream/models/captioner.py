@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import NonNegativeFloat, PositiveInt, checked
-from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
+from benchmark.models.checkpoints import (
+    load_image_processor,
+    load_model,
+    load_pretrained,
+    quiet_transformers,
+)
 from downstream.models.base import CaptioningModel, Checkpoint, model_folder, seeded, start_and_end
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
@@ -57,13 +62,12 @@ class Captioner(CaptioningModel):
         """Join encoder and decoder; cross-attention (and a projection, if widths differ) is drawn from the seed."""
         from transformers import (
             AutoConfig,
-            AutoImageProcessor,
             AutoModelForCausalLM,
             AutoTokenizer,
             VisionEncoderDecoderModel,
         )
 
-        self.processor = load_pretrained(AutoImageProcessor, self.encoder.name)
+        self.processor = load_image_processor(self.encoder.name)
         self.tokenizer = load_pretrained(AutoTokenizer, self.decoder.name)
         # Not from_encoder_decoder_pretrained: it reads attributes that GPT-2's config lacks.
         config = load_pretrained(AutoConfig, self.decoder.name)
@@ -117,7 +121,7 @@ class Captioner(CaptioningModel):
 
     def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` or `train` wrote to `path`, or any `VisionEncoderDecoderModel`."""
-        from transformers import AutoImageProcessor, AutoTokenizer, VisionEncoderDecoderModel
+        from transformers import AutoTokenizer, VisionEncoderDecoderModel
 
         name = str(model_folder(path))
         self.tokenizer = load_pretrained(AutoTokenizer, name)
@@ -127,7 +131,7 @@ class Captioner(CaptioningModel):
             as_positions(self.model.encoder)
             self.processor = timm_processor(encoder.pretrained_cfg, encoder.architecture)
         else:
-            self.processor = load_pretrained(AutoImageProcessor, name)
+            self.processor = load_image_processor(name)
         self._set_tokens()
         self.model.to(device)
         self.device = device

@@ -23,7 +23,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import load_model, load_pretrained
+from benchmark.models.checkpoints import load_image_processor, load_model, load_pretrained
 from downstream.batching import chunks, pixel_batches, to_pixels
 from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
@@ -197,11 +197,11 @@ class DualEncoder(PairEncoder):
     def _assemble(
         self, image_encoder: str, text_encoder: str, pretrained: bool, projection: int, device: torch.device
     ) -> None:
-        from transformers import AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
 
         from downstream.models.networks import ImageAugmentation, PairCollate, TwoTowers
 
-        processor = load_pretrained(AutoImageProcessor, image_encoder)
+        processor = load_image_processor(image_encoder)
         tokenizer = load_pretrained(AutoTokenizer, text_encoder)
         # Both towers output their class token's state: a pooler would be an untrained layer.
         with seeded(self.training.seed):

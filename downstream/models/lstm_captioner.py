@@ -13,7 +13,7 @@ from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import FractionBelowOne, PositiveInt, checked
-from benchmark.models.checkpoints import load_pretrained
+from benchmark.models.checkpoints import load_image_processor, load_pretrained
 from downstream.batching import to_pixels
 from downstream.models.base import CaptioningModel, Checkpoint, model_folder, seeded, start_and_end
 from downstream.models.timm_encoder import load_encoder
@@ -76,7 +76,7 @@ class LstmCaptioner(CaptioningModel):
         self._load_encoder(self.encoder.name, device)
 
     def _load_encoder(self, name: str, device: torch.device) -> None:
-        self.processor = load_pretrained("AutoImageProcessor", name)
+        self.processor = load_image_processor(name)
         self.cnn = load_encoder(name).to(device).eval()
         self.device = device
 

@@ -19,6 +19,7 @@ from benchmark.core.hashes import hash_file
 from benchmark.core.identity import Identified
 from benchmark.core.paths import user_path
 from benchmark.models.checkpoints import (
+    load_image_processor,
     load_model,
     load_pretrained,
     locate_checkpoint,
@@ -131,7 +132,6 @@ class PublishedCaptioner(Published):
         """Load model, image processor and tokenizer."""
         from transformers import (
             AutoConfig,
-            AutoImageProcessor,
             AutoModelForImageTextToText,
             AutoProcessor,
             AutoTokenizer,
@@ -139,7 +139,7 @@ class PublishedCaptioner(Published):
 
         config = load_pretrained(AutoConfig, self._checkpoint)
         if config.model_type == "vision-encoder-decoder":  # lacks a processor of both
-            self._processor = load_pretrained(AutoImageProcessor, self._checkpoint)
+            self._processor = load_image_processor(self._checkpoint)
             self._tokenizer = load_pretrained(AutoTokenizer, self._checkpoint)
         else:
             self._processor = load_pretrained(AutoProcessor, self._checkpoint)

@@ -9,12 +9,18 @@ from threading import Thread
 
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import save_file
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_folder, atomic_write
 from benchmark.core.requirements import State
-from benchmark.models.checkpoints import checkpoint_requirement, find_checkpoint, locate_checkpoint
+from benchmark.models.checkpoints import (
+    checkpoint_requirement,
+    find_checkpoint,
+    load_image_processor,
+    locate_checkpoint,
+)
 from benchmark.models.hub import unused_files
 
 INDEX = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
@@ -38,6 +44,24 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "refs" / "main").write_text("c0ffee")
     find_checkpoint.cache_clear()
     return root / "snapshots" / "c0ffee"
+
+
+VIT = {"model_type": "vit"}
+BOTH = {"model_type": "vision-encoder-decoder", "encoder": VIT, "decoder": {"model_type": "gpt2"}}
+
+
+@pytest.mark.parametrize("config", [VIT, BOTH])
+def test_a_former_name_of_an_image_processor_loads(config: dict[str, object], tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    old = {
+        "image_processor_type": "ViTFeatureExtractor",
+        "size": {"height": 32, "width": 48},
+        "do_resize": True,
+    }
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(old))
+    save_file({"a": torch.zeros(1)}, tmp_path / "model.safetensors")
+    pixels = load_image_processor(str(tmp_path))(images=[Image.new("RGB", (9, 9))], return_tensors="pt")
+    assert pixels["pixel_values"].shape == (1, 3, 32, 48)
 
 
 def test_a_folder_without_a_file_of_its_index_is_refused(tmp_path: Path) -> None:

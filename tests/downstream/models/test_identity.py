@@ -18,6 +18,7 @@ from benchmark.run.config import CONF, resolved
 from benchmark.run.identity import training_fingerprint
 from downstream.models.base import Trainable
 from downstream.models.weak_backbone import TopicLabels
+from downstream.training.trainer import OF_STREAMS
 from tests.jobs import compose_config
 
 GROUP = sorted(path.stem for path in (CONF / "downstream").glob("*.yaml"))
@@ -95,6 +96,18 @@ def test_every_setting_counts(name: str, key: str) -> None:
     for part, old in settings.items():
         if part in {"validate_every", "workers"}:  # those that do not: a trained model is found again
             assert fingerprint(name, training={part: 100}) == fingerprint(name)
+            continue
+        if part in OF_STREAMS:  # they count for a stream, which the LSTM's features are not
+            assert fingerprint(name, training={"shuffle_mib": 7, "stream_workers": 2}) == fingerprint(name)
+            streams = (
+                [{"source": "stream"}, {"source": "stream", part: 7}]
+                if part != "source"
+                else [{}, {"source": "stream"}]
+            )
+            assert (
+                name == "lstm_captioner"
+                or len({fingerprint(name, training=stream) for stream in streams}) == 2
+            )
             continue
         if old is None:
             new: Any = 0.5 if part == "beta2" else 7

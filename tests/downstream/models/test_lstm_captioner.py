@@ -90,7 +90,10 @@ def test_a_timm_folder_is_its_cnn_with_pooled_features(eight_pairs: MemorySubset
         pooled = model.global_pool(model.forward_features(pixels))
     assert torch.allclose(captioner.features(pixels), pooled, atol=1e-6)
     again.load(tmp_path / "run", CPU)
-    assert torch.equal(again.features(pixels), captioner.features(pixels))
+    loaded = again.cnn.state_dict()
+    assert all(torch.equal(tensor, loaded[name]) for name, tensor in captioner.cnn.state_dict().items())
+    # Not to the last bit on every processor, where the same weights may be at another alignment.
+    assert torch.allclose(again.features(pixels), captioner.features(pixels), atol=1e-6)
     assert again.caption(IMAGES) == captioner.caption(IMAGES)
 
 
