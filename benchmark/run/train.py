@@ -67,8 +67,9 @@ def train(job: Job) -> None:
 
 def find_pool(job: Job) -> None:
     """Find or draw the pool in the main process. Its local tars must be on all nodes, unless a stream is read."""
+    device = job.device  # one that is not there is refused before a pool is drawn
     tars = [tar.path for tar in job.pool.tars] if is_main_process() and job.pool.is_local else []
-    require_seen(tars if job.cfg.training.source == "index" else [], job.device)
+    require_seen(tars if job.cfg.training.source == "index" else [], device)
 
 
 def require_seen(paths: Sequence[Path], device: torch.device) -> None:
