@@ -51,6 +51,7 @@ from benchmark.run.output import Finished
 from benchmark.run.sizes import check_budget, check_size, subset_size
 from benchmark.scoring.shard_part import ShardPart
 from benchmark.scoring.shard_reader import check_columns
+from benchmark.studies.text_files import COMMAS, TextFile
 
 if TYPE_CHECKING:  # plans, checks and selections from cached scores need no torch
     import torch
@@ -190,7 +191,7 @@ class Job:
         missing = {r.detail: part for part, of in found.items() for r in of if r.state is State.MISSING}
         if missing:
             weights = self.choices.get("models") == "paper" and "checkpoint" in " ".join(missing)
-            helps = weights or "evalset=paper" in missing.values()
+            helps = (weights and "evalset" in NEEDS.get(self.task, ())) or "evalset=paper" in missing.values()
             raise MistakesError(join_details(missing) + [WAYS_ON] * helps)
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
@@ -345,6 +346,13 @@ def _writable(setting: str, job: Job) -> Found:
         yield look(setting, lambda: require_writable(setting, Path(str(folder))))
 
 
+def _text_file(setting: str, job: Job) -> Found:
+    path = OmegaConf.select(job.cfg, setting)
+    if path is not None:
+        TextFile(setting, Path(path), COMMAS).columns()
+        yield Requirement(setting, State.PRESENT, str(path))
+
+
 PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "pool": _pool,
     "size": partial(_built, lambda job: check_size(job.cfg, job.listed_pool)),
@@ -362,6 +370,8 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "results_dir": partial(_writable, "results_dir"),
     "task.output": partial(_writable, "task.output"),
     "training.shards": partial(_writable, "training.shards"),
+    "task.annotations": partial(_text_file, "task.annotations"),
+    "task.ratings": partial(_text_file, "task.ratings"),
     "cache": lambda _: [look("XDG_CACHE_HOME", lambda: require_writable("XDG_CACHE_HOME", cache_dir()))],
 }
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
@@ -370,7 +380,7 @@ TRAIN = SELECT | {"budget", "captions", "downstream", "tracker", "training.shard
 LAUNCHED = {"run", "train", "weak_backbone", "evaluate"}  # other processes of a launch only train
 # The parts of a command that each task needs; other tasks check for themselves.
 NEEDS = {
-    "concreteness": frozenset({"filter"}),
+    "concreteness": frozenset({"filter", "task.annotations", "task.ratings"}),
     "score": SCORE | {"shards"},
     "select": SELECT,
     "reshard": SELECT | {"task.output"},

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.run import concreteness as task
-from tests.command_line import Run, assert_one_line
+from tests.command_line import Run, assert_lines, assert_one_line
 from tests.filters.checkpoints import roberta_scorer
 
 TASK = "task=concreteness"
@@ -103,6 +103,13 @@ def test_a_filter_is_refused_before_captions_are_drawn(run: Run, monkeypatch: py
 )
 def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:
     assert_one_line(run(TASK, *arguments), message)
+
+
+def test_missing_files_are_named_with_missing_checkpoints(run: Run) -> None:
+    files = ["task.annotations=/nowhere.csv", "task.ratings=/nowhere.txt"]
+    done = run("task=concreteness", "filter=icc", "models.icc.checkpoint=/nowhere", *files)
+    assert_lines(done, "checkpoint /nowhere", *(f"{file} does not exist" for file in files))
+    assert "evalset" not in done.stderr  # nothing is evaluated on images
 
 
 def test_an_explained_caption_is_coloured_in_the_report(run: Run, tmp_path: Path) -> None:
