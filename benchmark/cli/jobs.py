@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -125,7 +126,7 @@ def compose_run(arguments: Sequence[str]) -> DictConfig | None:
 
     Hydra's main composes twice: first to see whether the command is a sweep.
     """
-    if any(a.startswith("-") or a.lstrip("+~").startswith("hydra") for a in arguments):
+    if any(re.match(r"-|[+~]*hydra\b", argument) for argument in arguments):
         return None
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
         return compose("config", list(arguments), return_hydra_config=True)
