@@ -1,11 +1,14 @@
 """A resharded subset as a stream: the samples of random access, on a disk and on S3, and damage counted."""
 
 import json
+import multiprocessing
 import tarfile
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import webdataset as wds
 
 from benchmark.core.batch import IMAGE_MISSING, IMAGE_TOO_LARGE, IMAGE_UNREADABLE, Sample, SampleError
@@ -17,6 +20,8 @@ from benchmark.pool.pool import Pool
 from benchmark.pool.reshard import reshard
 from benchmark.pool.streamed_subset import StreamedSubset, holds
 from benchmark.pool.subset import Subset, selected_samples
+from downstream.training.streaming import StreamedBatches, stream_loader
+from downstream.training.training_data import SampleOrder, TrainingData
 from tests.pools import rows, write_pool
 from tests.servers import Behaviour, hub_server, s3_server
 
@@ -163,6 +168,40 @@ def test_tars_without_their_sizes_are_an_error(tmp_path: Path, sizes: str) -> No
     (tmp_path / "shards" / "sizes.json").write_text(sizes)
     with pytest.raises(UserError, match=r"shards/sizes\.json must have the number of samples of each tar"):
         StreamedSubset(str(tmp_path))
+
+
+def number_of(batch: list[Sample]) -> dict[str, torch.Tensor]:
+    return {"number": torch.tensor([int(sample.text.rpartition(" ")[2]) for sample in batch])}
+
+
+def read_of_rank(stream: StreamedSubset, rank: int, ranks: int, path: Path) -> None:
+    """Write the numbers of two epochs' samples that a process reads, itself with two loader processes."""
+    data = TrainingData(stream, SampleOrder(stream.epochs, 0), number_of)
+    streamed = StreamedBatches(data, 2 * len(stream), 8, rank, ranks, workers=2, shuffle_bytes=3000)
+    loaded = stream_loader(streamed, range(-(-2 * len(stream) // 8)), 2, torch.device("cpu"))
+    path.write_text(json.dumps([batch.inputs["number"].tolist() if batch.inputs else [] for batch in loaded]))
+
+
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_processes_together_see_each_sample_once_per_epoch(processes: int, tmp_path: Path) -> None:
+    tars = [rows(count, start) for count, start in ((11, 0), (2, 11), (23, 13), (7, 36))]
+    stream = write_stream(tmp_path / "new", [[row.members() for row in of_tar] for of_tar in tars])
+    paths = [tmp_path / str(rank) for rank in range(processes)]
+    context = multiprocessing.get_context("fork")
+    ranks = [
+        context.Process(target=read_of_rank, args=(stream, rank, processes, path))
+        for rank, path in enumerate(paths)
+    ]
+    for process in ranks:
+        process.start()
+    for process in ranks:
+        process.join()
+    read = [json.loads(path.read_text()) for path in paths]
+    steps = [sorted(number for part in parts for number in part) for parts in zip(*read, strict=True)]
+    assert Counter(number for step in steps for number in step) == dict.fromkeys(range(43), 2)
+    first = Counter(number for step in steps[:5] for number in step)  # 40 of the 43 of the first epoch
+    assert set(first.values()) == {1}
+    assert [len(step) for step in steps] == [8] * 10 + [6]
 
 
 def test_losses_above_the_tolerance_end_the_training(tmp_path: Path) -> None:
