@@ -26,12 +26,12 @@ from benchmark.pool.tar_samples import MAX_CAPTION_BYTES, MAX_JSON_BYTES, parse_
 
 SIZES, UIDS = "shards/sizes.json", "sample_ids.npy"
 HOW = "write the subset by task=reshard"
-# Of what is read of a tar; one byte more shows that a file is too large.
+# Bytes that are read of each kind of file; one byte more shows that a file is too large.
 _LIMITS = dict.fromkeys(IMAGE_EXTENSIONS, MAX_BYTES) | {"txt": MAX_CAPTION_BYTES, "json": MAX_JSON_BYTES}
 
 
 class StreamedSubset:
-    """A resharded subset, a `SampleStream`: `sizes` are the samples per tar, `sample_bytes` the most per sample.
+    """A resharded subset, a `SampleStream` whose shards are its tars.
 
     Args:
         location: folder or fsspec URL, as `reshard` and DataComp's resharder write it.
@@ -98,6 +98,7 @@ class StreamedSubset:
 
         url = self.urls[shard]
         with open_file(url, ahead=True) as file:
+            # A kind of file that a sample has twice is an error, after which the first counts.
             samples = islice(group_by_keys(_members(file, url), handler=lambda _: True), start, None)
             for _ in range(start, stop):
                 yield next(samples, None)
