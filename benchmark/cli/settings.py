@@ -108,7 +108,11 @@ SETTINGS: dict[str, Any] = {
     "rescore?": bool,
     "scoring?": {"tolerate": Fraction},
     "selection?": {"tolerate": Fraction},
-    "training?": {"source": Literal["index", "stream"], "shards": str | None},
+    "training?": {
+        "source": Literal["index", "stream"],
+        "shards": str | None,
+        **dict.fromkeys(("stream_workers", "shuffle_mib"), PositiveInt),
+    },
     "models": MODELS,
     "icc": ICC,
     "evalset": {"limit?": or_null("all images"), **NODES},
