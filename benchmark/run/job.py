@@ -30,6 +30,7 @@ from benchmark.core.requirements import (
     look,
     provide,
 )
+from benchmark.core.storage import check_writable
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.results.protocol import LIMIT
 from benchmark.results.trackers import NoTracker, Tracker
@@ -342,7 +343,9 @@ def _metrics(job: Job) -> Found:
 
 def _writable(setting: str, job: Job) -> Found:
     folder = OmegaConf.select(job.cfg, setting, throw_on_missing=True)
-    if folder is not None and "://" not in str(folder):
+    if folder is not None and "://" in str(folder):
+        check_writable(str(folder))
+    elif folder is not None:
         yield look(setting, lambda: require_writable(setting, Path(str(folder))))
 
 

@@ -183,6 +183,11 @@ def test_an_output_that_cannot_be_written(run: Run, folder: Path, task: str) -> 
     assert_refused(done, "task.output=/proc/subset cannot be written")
 
 
+@pytest.mark.parametrize("setting", ["results_dir", "training.shards"])
+def test_a_web_server_is_not_written_to(run: Run, folder: Path, setting: str) -> None:
+    assert_one_line(run(*chain(folder), f"{setting}=http://127.0.0.1:9/x"), "HTTP servers are only read from")
+
+
 def test_absent_metrics_are_said_at_once(run: Run, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     absent = ["metrics=[polos]", "models.polos.checkpoint=/nowhere/polos"]
     assert_one_line(run("task=evaluate", *chain(folder, *absent)), "task=evaluate takes one of")
