@@ -51,7 +51,7 @@ class Row:
         unit: of the rate, such as ``images/s``.
         busy: the share of the time in which the GPU computed; None if not measured.
         gib: the most memory that torch held on the GPU; None if not measured.
-        note: anything else, or why there is no rate.
+        note: a remark, or the reason for a missing rate.
     """
 
     work: str
@@ -110,7 +110,7 @@ def timed(
 
 
 def tried(work: str, measured: Callable[[], Row]) -> Row:
-    """Return the row, or one that says that the GPU's memory was too small."""
+    """Return the row; if the GPU's memory is too small, a row that says so."""
     try:
         return measured()
     except torch.OutOfMemoryError:
@@ -148,7 +148,7 @@ def clip(setting: Setting) -> Iterator[Row]:
 
 
 def icc(setting: Setting) -> Iterator[Row]:
-    """The released scorer's size: packed or padded, in fp32 and bf16, beside the model card's batches of 64."""
+    """The released scorer's size, packed or padded, in fp32 and bf16; the model card's batches of 64."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     from benchmark.core.batch import Batch
@@ -305,7 +305,7 @@ def dual_encoder(setting: Setting) -> Iterator[Row]:
 
 
 def corpus(setting: Setting) -> Iterator[Row]:
-    """NormSim's removal and k-means of faiss, on embeddings as wide as those of CLIP ViT-B/32."""
+    """NormSim's removal and k-means of faiss, on embeddings as wide as CLIP ViT-B/32's."""
     import faiss
 
     from filters.embeddings.clusters import ImageClusters

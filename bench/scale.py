@@ -1,4 +1,4 @@
-"""Writes the tables of docs/scale.md: what each stage takes at 8M to 12.8B pairs, by what `make perf` measured.
+"""Writes the tables of docs/scale.md: the cost of each stage at 8M to 12.8B pairs, from the rates of `make perf`.
 
 python -m bench.scale
 """
@@ -50,7 +50,7 @@ STAGES = (
     Stage("reshard 10%, index there"),
     Stage("read 2,048 images as a stream, 1 processes", share=0.1, pairs=2048),
 )
-# Bytes per pair of the pool: of files that are read or written. Images are those of LAION at 256 pixels.
+# Bytes per pair of the pool in files that are read or written; images are LAION's at 256 pixels.
 BYTES = {
     "tars of 256-pixel images": 25_000,
     "metadata: url and caption": 131,
@@ -66,7 +66,7 @@ BYTES = {
 class Line:
     """Processor seconds that grow by `per_pair`, and memory in no file that grows by `bytes_per_pair`.
 
-    `checked` is the prediction of the third size from the first two by what was measured; None with one size.
+    `checked` is the third size as predicted from the first two, divided by its measured value; None with one size.
     """
 
     per_pair: float

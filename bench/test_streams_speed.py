@@ -1,6 +1,6 @@
-"""Images for a training, from a stream and at random offsets, by 1, 2 and 4 processes, beside webdataset's own loop.
+"""Images for a training by 1, 2 and 4 processes: from a stream, at random offsets, by webdataset's own loop.
 
-The processes are those of a launch: each reads its part of the batches, decodes and preprocesses them itself.
+Each process, as in a launch, reads, decodes and preprocesses its part of the batches.
 """
 
 import mmap

@@ -78,7 +78,7 @@ def run_sweeps(
 ) -> int:
     """Check all jobs, run one sweep after the other, print how each job ended; return the command's exit code.
 
-    `sweeps` and `jobs` are those of `planned_sweeps` and `compose_jobs`. `with_hydra` decorates a function of the
+    `sweeps` come from `planned_sweeps`, `jobs` from `compose_jobs`. `with_hydra` decorates a function of the
     configuration, which then runs for every combination in `sys.argv`.
     Raises `MistakesError` if a job cannot run; then none does.
     """

@@ -24,7 +24,7 @@ _CHECKSUM = "checksum"
 class Schema:
     """How records of one type are kept."""
 
-    kind: str  # stands in every file, so that records of other types are told apart
+    kind: str  # written into every file, to recognise records of other types
     version: int  # raised whenever the fields change
     folder: str  # below ``results_dir``; empty for the folder itself
     command: str  # makes such records

@@ -27,7 +27,7 @@ class Requirement:
 
     name: str  # what it is
     state: State  # whether it is there
-    detail: str  # where it lies, or how to get it
+    detail: str  # its place, or how to get it
     size: int = 0  # bytes that its first use, or task=fetch, will write, 0 if they are unknown
     folder: Path | None = None  # where they will be written
     # Fetches or makes it; None if only the user can.

@@ -58,6 +58,7 @@ def open_stream(job: Job, selection: Selection) -> StreamedSubset:
         cached = cache_folder("subsets", f"stream-{subset_identity(pool, uids, size)}")
         location = str(job.cfg.training.shards or cached)
         log.info("subset: resharding %s pairs to %s", f"{len(uids):,}", location)
+        index_tars(pool, job.engine)
         write_shards(pool, uids, location, job.engine, size)
     captions, images = job.captions.of(uids), pool if pool.is_local else None
     streamed = StreamedSubset(location, captions, tolerate, images)
@@ -95,8 +96,7 @@ def write_shards(
     shard_size: int = SHARD_SIZE,
     every_member: bool = False,
 ) -> int:
-    """Reshard pairs of a pool to a folder or URL; return how many its tars hold. See `reshard`."""
-    index_tars(pool, engine)
+    """Reshard pairs of an indexed pool to a folder or URL; return how many its tars hold. See `reshard`."""
     local = pool if pool.is_local else fetch_subset(pool, uids)
     parts = use_metadata_captions(selected_samples(local, uids), pool)
     return reshard(local, parts, location, engine, shard_size, pool, every_member)
