@@ -51,7 +51,8 @@ class TrainConfig:
     Args:
         samples_seen: the budget N, met exactly by a smaller last batch.
         batch_size: samples per step, over all processes.
-        lr: peak learning rate, after a linear warm-up of `warmup_ratio` of the steps; then a cosine to 0.
+        lr: peak learning rate, after a linear warm-up; then a cosine to 0. The warm-up takes `warmup_steps`; if None,
+            `warmup_ratio` of the steps.
         optimizer: AdamW, or LAMB for batches of thousands (You et al. 2020).
         weight_decay: weight decay of matrices; biases, norms and temperatures have none.
         beta2: decay rate of the optimizer's mean of squared gradients; None for its default, 0.999.
@@ -92,6 +93,15 @@ class TrainConfig:
     source: Literal["index", "stream"] = "index"
     stream_workers: PositiveInt = 4
     shuffle_mib: PositiveInt = 16
+    warmup_steps: PositiveInt | None = None
+
+    def __post_init__(self) -> None:
+        if self.warmup_steps is not None and self.warmup_steps >= self.steps:
+            raise UserError(
+                f"downstream.MODEL.training.warmup_steps={self.warmup_steps} must be below the {self.steps:,} steps of"
+                f" {self.samples_seen:,} samples in batches of {self.batch_size:,}; choose a larger budget, or null for"
+                " training.warmup_ratio"
+            )
 
     def precision_on(self, device: str) -> str:
         """Return fp32 or bf16, the precision on ``"cpu"`` or ``"cuda"``."""
@@ -114,7 +124,7 @@ class TrainConfig:
 
     def lr_at(self, step: int) -> float:
         """Return the learning rate of `step`, from 0. It depends only on the step: no schedule is saved."""
-        warmup = round(self.warmup_ratio * self.steps)
+        warmup = self.warmup_steps or round(self.warmup_ratio * self.steps)
         if step < warmup:
             return self.lr * (step + 1) / warmup
         return self.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (self.steps - warmup)))
