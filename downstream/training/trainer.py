@@ -98,9 +98,9 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if self.warmup_steps is not None and self.warmup_steps >= self.steps:
             raise UserError(
-                f"downstream.MODEL.training.warmup_steps={self.warmup_steps} must be below the {self.steps:,} steps of"
-                f" {self.samples_seen:,} samples in batches of {self.batch_size:,}; choose a larger budget, or null for"
-                " training.warmup_ratio"
+                f"downstream.MODEL.training.warmup_steps={self.warmup_steps} must be below the {self.steps:,} steps"
+                f" of {self.samples_seen:,} samples in batches of {self.batch_size:,}; choose a larger budget, or"
+                " null for training.warmup_ratio"
             )
 
     def precision_on(self, device: str) -> str:
