@@ -21,9 +21,8 @@ def score(job: Job) -> None:
         finite = (scores[np.isfinite(scores)] for scores in table.source.scores())
         count, total = np.sum([(0, 0.0), *((len(of), of.sum(dtype=float)) for of in finite)], axis=0)
         mean = f"; mean of {count:,.0f} scores: {total / count:.4g}" if count else ""
-        dropped = counts(table.drops) or "none"
         took = f"{table.cost.clock:,.1f} worker seconds"
-        print_result(f"scored {len(table):,} pairs in {took}{mean}; dropped: {dropped}")
+        print_result(f"scored {len(table):,} pairs in {took}{mean}; dropped: {counts(table.drops) or 'none'}")
     print_result(str(score_folder(job.pool, job.filter)))
 
 
