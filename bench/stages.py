@@ -60,7 +60,7 @@ STAGES = (
     # From the second size on, its chunks of 65,536 rows are full.
     Stage("PCA and k-means of all images, 64 dimensions", write_features, components, 40_000, 100),
     Stage("fit informativeness, parsing captions", write_captions, parse_and_count, 2_500, 100),
-    Stage("score by informativeness, fitted", write_captions, score_ngrams, 2_500, 40),
+    Stage("score by informativeness, fitted", write_captions, score_ngrams, 2_500, 100),
     # One tar is indexed at a time. A tenth of the captions are Python strings for a moment.
     Stage("index tars", write_tars, index, 10_000, 150),
     Stage("reshard 10%, index there", write_tars, copy, 10_000, 150),
