@@ -46,7 +46,8 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
     notes = [note] if unknown else []
     machines = defaultdict[str, list[str]](list)
     for entry in entries:
-        machines[entry.runs[0].machine].append(entry.label)
+        if entry.label not in unknown:
+            machines[entry.runs[0].machine].append(entry.label)
     (most, _), *others = sorted(machines.items(), key=lambda of_machine: -len(of_machine[1]))
     if others:
         of_others = "; ".join(f"of {', '.join(labels)} on {machine}" for machine, labels in others)

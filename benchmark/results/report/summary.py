@@ -79,7 +79,7 @@ def best_sizes(label: str, compared: Compared) -> str:
     if not rows or np.isnan([comparison.p_values[rows[0], other] for other in rows[1:]]).any():
         return "unknown" if rows else MISSING
     sizes = sorted(compared.entries[other].size for other in rows if not comparison.better(rows[0], other))
-    return ", ".join(map(size_text, sizes))
+    return ", ".join(map(size_text, sizes)) if len(sizes) < len(rows) else "any"
 
 
 def size_table(board: Leaderboard, boards: Sequence[Leaderboard], folders: RunFolders) -> Table:
