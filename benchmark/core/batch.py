@@ -19,6 +19,7 @@ CAPTION_MISSING = "caption_missing"
 CAPTION_EMPTY = "caption_empty"
 CAPTION_TOO_LONG = "caption_too_long"
 CAPTION_INVALID_UTF8 = "caption_invalid_utf8"
+CHECKSUM_DIFFERS = "checksum_differs"  # image or caption changed since the sample was resharded
 DOWNLOAD_FAILED = "download_failed"
 DUPLICATE_UID = "duplicate_uid"
 IMAGE_MISSING = "image_missing"
@@ -33,6 +34,9 @@ METADATA_MISSING = "metadata_missing"
 NO_CLUSTER = "no_cluster"
 NO_SCORE = "no_score"
 NOT_IN_METADATA = "not_in_metadata"
+NOT_OF_THIS_TAR = (
+    "not_of_this_tar"  # in a stream: a sample that is not selected, or that another tar should have
+)
 NSFW = "nsfw"
 PAIR_OF_CORRUPT_SHARD = "pair_of_corrupt_shard"
 UID_INVALID = "uid_invalid"

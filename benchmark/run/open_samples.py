@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.core.batch import IMAGE_MISSING
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_folder
@@ -61,9 +60,7 @@ def open_stream(job: Job, selection: Selection) -> StreamedSubset:
         index_tars(pool, job.engine)
         write_shards(pool, uids, location, job.engine, size)
     captions, images = job.captions.of(uids), pool if pool.is_local else None
-    streamed = StreamedSubset(location, captions, tolerate, images)
-    if absent := len(uids) - len(streamed):
-        streamed.missing[IMAGE_MISSING] = absent
+    streamed = StreamedSubset(location, uids, captions, tolerate, images)
     check_readable(len(uids), streamed.lost, tolerate)
     return streamed
 

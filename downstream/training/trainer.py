@@ -219,12 +219,14 @@ class Trainer:
                 state.step = index + 1
                 state.seconds = earlier_seconds + seconds
                 state.skipped.update(batch.skipped)
+                state.tar = batch.tar or state.tar
                 rate = (seen - started_at) / seconds
                 if stepped is not None and (last or state.step % config.log_every == 0):
                     loss = self._log(stepper, stepped, index, seen, rate)
                     state.losses.append((seen, loss))
                 if isinstance(data.source, SampleStream) and (last or state.step % config.log_every == 0):
-                    data.source.check_lost(state.over_processes().skipped, seen)
+                    total = state.over_processes()
+                    data.source.check_lost(total.skipped, seen, total.tar)
                 loss_text = f"loss {state.loss:.3f}, " if state.losses else ""
                 advance(seen - before, f"{loss_text}{rate:.0f}/s")
                 if config.validate_every and (last or _crossed(config.validate_every, before, seen)):
