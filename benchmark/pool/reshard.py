@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
@@ -65,7 +64,13 @@ def reshard(
         meta = {"output_shard_count": len(starts), "output_shard_format": f"{NAME}.tar", IDENTITY: identity}
         folder.write_text(META, json.dumps(meta))
     unlisted = ~copy_metadata(source, uids, folder)
-    tars = list(_missing_tars(folder, parts, unlisted, starts))
+    part_ends = np.cumsum([len(part.samples) for part in parts], dtype=np.int64)
+    names = folder.names("shards")
+    tars = [
+        OutputTar(folder, number, start, list(_slice(parts, part_ends, start, end)), unlisted[start:end])
+        for number, (start, end) in enumerate((start, start + shard_size) for start in starts)
+        if f"{NAME.format(number)}.tar" not in names
+    ]
     if tars:
         with progress("reshard", len(tars), "shards") as advance:
             write = WriteTar(pool, sum(len(tar.unlisted) for tar in tars), every_member, identity)
@@ -76,20 +81,6 @@ def reshard(
     with folder.write(_LAST) as path:
         write_subset(path, uids)
     return len(uids)
-
-
-def _missing_tars(
-    folder: OutputFolder, parts: Sequence[ShardSamples], unlisted: npt.NDArray[np.bool_], starts: range
-) -> Iterator[OutputTar]:
-    """Yield the tars that are not in the folder; no metadata lists the `unlisted` of their n samples, shape (n,)."""
-    names = folder.names("shards")
-    part_ends = np.cumsum([len(part.samples) for part in parts], dtype=np.int64)
-    for number, start in enumerate(starts):
-        if f"{NAME.format(number)}.tar" not in names:
-            end = start + starts.step
-            yield OutputTar(
-                folder, number, start, list(_slice(parts, part_ends, start, end)), unlisted[start:end]
-            )
 
 
 def _slice(

@@ -70,14 +70,14 @@ class StreamedSubset:
         files = {n: f for n, f in list_files(f"{location}/shards").items() if n.endswith(TAR)}
         folder = OutputFolder(location)
         sizes = folder.read_json(SIZES)
-        if not files or sizes.keys() != files.keys() or not all(map(_is_size, sizes.values())):
+        valid = all(type(n) is int and 0 <= n < 2**31 for n in sizes.values())
+        if not files or sizes.keys() != files.keys() or not valid:
             raise UserError(f"{location}/{SIZES} must have the number of samples of each tar; {HOW}")
         tars = [files[name] for name in sorted(files)]
         self.location = location
         self.urls = [tar.url for tar in tars]
         self.sizes = np.array([sizes[name] for name in sorted(files)], np.int64)
-        mean_bytes = [(tar.size or 0) // max(1, sizes[tar.name]) for tar in tars]
-        self.sample_bytes = max(mean_bytes)
+        self.sample_bytes = max((tar.size or 0) // max(1, sizes[tar.name]) for tar in tars)
         self.fingerprint = hash_json([[tar.name, tar.size, str(tar.written)] for tar in tars], 16)
         self.epochs = (range(len(self)),)
         self.captions = captions or OtherCaptions()
@@ -124,8 +124,7 @@ class StreamedSubset:
         fields = parse_json(files.get("json"))
         if self._identity is not None and not fields:
             raise SampleError(batch.METADATA_MISSING)
-        listed = fields.get(pick_column("text", {}, fields) or "")
-        text, _ = pick_caption(files.get("txt"), listed)
+        text, _ = pick_caption(files.get("txt"), fields.get(pick_column("text", {}, fields) or ""))
         uid = check_uid(fields.get("uid"), fields.get("url"), key, text)
         image = next((data for extension, data in files.items() if extension in IMAGE_EXTENSIONS), None)
         if image is None:
@@ -158,10 +157,6 @@ def holds(location: str, uids: UidArray) -> bool:
         path = Path(temporary) / UIDS
         path.write_bytes(folder.read(UIDS))
         return np.array_equal(read_subset(path), uids)
-
-
-def _is_size(value: object) -> bool:
-    return type(value) is int and 0 <= value < 2**31
 
 
 def _members(file: BinaryIO, damage: Counter[str]) -> Iterator[tuple[str, str, Member]]:

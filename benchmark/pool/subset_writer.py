@@ -202,8 +202,5 @@ def _column(values: list[Any]) -> pa.Array:
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-        return pa.array([v if v is None or _is_text(v) else json.dumps(v) for v in values])
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and _SURROGATE.search(value) is None
+        texts = [isinstance(v, str) and _SURROGATE.search(v) is None for v in values]
+        return pa.array([v if v is None or t else json.dumps(v) for v, t in zip(values, texts, strict=True)])

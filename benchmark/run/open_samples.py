@@ -51,9 +51,7 @@ def open_stream(job: Job, selection: Selection) -> StreamedSubset:
     pool, uids, tolerate = job.pool, selection.uids, job.cfg.selection.tolerate
     location = pool.url
     if not holds(location, uids):
-        size = max(
-            1, min(1_000, len(uids) // 64)
-        )  # a stream that begins inside a tar reads what is before it, too
+        size = max(1, min(1_000, len(uids) // 64))  # what is before the begin of a stream is read, too
         cached = cache_folder("subsets", f"stream-{subset_identity(pool, uids, size)}")
         location = str(job.cfg.training.shards or cached)
         log.info("subset: resharding %s pairs to %s", f"{len(uids):,}", location)

@@ -89,6 +89,4 @@ def load_checkpoint(
             tensor.copy_(saved[name])
     optimizer.load_state_dict(torch.load(newest / "optimizer.pt", weights_only=True, map_location="cpu"))
     losses = [(seen, loss) for seen, loss in state["losses"]]
-    return TrainState(
-        state["step"], state["seconds"], losses, Counter(state["skipped"]), state.get("tar", "")
-    )
+    return TrainState(**state | {"losses": losses, "skipped": Counter(state["skipped"])})

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from benchmark.core.batch import counts
 from benchmark.core.devices import check_precision, default_precision
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
@@ -236,10 +237,8 @@ class Trainer:
 
     def _load(self, data: TrainingData[Any], steps: range, ranks: tuple[int, int]) -> Iterator[TrainingBatch]:
         config = self.config
-        workers, parts = (
-            config.workers_on(self.device, data.decodes),
-            (config.samples_seen, config.batch_size, *ranks),
-        )
+        workers = config.workers_on(self.device, data.decodes)
+        parts = config.samples_seen, config.batch_size, *ranks
         if isinstance(data.source, SampleStream):
             from downstream.training.streaming import StreamedBatches, stream_loader
 
@@ -282,9 +281,8 @@ class Trainer:
     def _report(self, data: TrainingData[Any], total: TrainState, resumed_from: int | None) -> TrainReport:
         budget = self.config.samples_seen
         if total.skipped.total() == budget:
-            reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(total.skipped.items()))
             raise UserError(
-                f"{self.name}: no sample of the subset can be read ({reasons}); check the pool's images"
+                f"{self.name}: no sample of the subset can be read ({counts(total.skipped)}); check the pool's images"
             )
         return TrainReport(
             samples_seen=budget,

@@ -64,23 +64,17 @@ class EpochSamples(Samples[T_co], Protocol[T_co]):
 class SampleStream(Protocol[T_co]):
     """A subset in shards, each of which is read from front to back. Picklable.
 
-    Its attributes are the number of samples of each shard, and the bytes per encoded sample, those of the shard with
-    the largest mean.
+    Its attributes are the number of samples of each shard, the bytes per encoded sample, those of the shard with
+    the largest mean, all samples as the one epoch, and the weights of other captions as in `EpochSamples`.
     """
 
     sizes: IndexArray
     sample_bytes: int
+    epochs: tuple[range]
+    caption_weights: tuple[float, ...]
 
     def __len__(self) -> int:
         """Return how many samples there are."""
-
-    @property
-    def epochs(self) -> tuple[range]:
-        """All samples, the one epoch."""
-
-    @property
-    def caption_weights(self) -> tuple[float, ...]:
-        """The weight of the loss of each other caption, as in `EpochSamples`."""
 
     def read(self, shard: int, start: int, stop: int) -> Iterator[Any]:
         """Yield the encoded samples `start` to `stop` - 1 of a shard, exactly so many; each has its `tar`."""
