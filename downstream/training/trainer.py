@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from benchmark.core.batch import counts
 from benchmark.core.devices import check_precision, default_precision
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
@@ -224,11 +225,13 @@ class Trainer:
                 state.step = index + 1
                 state.seconds = earlier_seconds + seconds
                 state.skipped.update(batch.skipped)
+                state.tar = batch.tar or state.tar
                 rate = (seen - started_at) / seconds
                 if stepped is not None and (last or state.step % config.log_every == 0):
                     state.losses.append((seen, self._log(stepper, stepped, index, seen, rate)))
                 if isinstance(data.source, SampleStream) and (last or state.step % config.log_every == 0):
-                    data.source.check_lost(state.over_processes().skipped, seen)
+                    total = state.over_processes()
+                    data.source.check_lost(total.skipped, seen, total.tar)
                 loss_text = f"loss {state.loss:.3f}, " if state.losses else ""
                 advance(seen - before, f"{loss_text}{rate:.0f}/s")
                 every = config.validate_every
@@ -281,9 +284,8 @@ class Trainer:
     def _report(self, data: TrainingData[Any], total: TrainState, resumed_from: int | None) -> TrainReport:
         budget = self.config.samples_seen
         if total.skipped.total() == budget:
-            reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(total.skipped.items()))
             raise UserError(
-                f"{self.name}: no sample of the subset can be read ({reasons}); check the pool's images"
+                f"{self.name}: no sample of the subset can be read ({counts(total.skipped)}); check the pool's images"
             )
         return TrainReport(
             samples_seen=budget,

@@ -2,6 +2,7 @@
 
 import json
 import tarfile
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,9 @@ def test_all_fields_and_members_are_kept(pool: Pool, tmp_path: Path) -> None:
     fields = json.loads(members["000000001.json"])
     row = rows(13)[5]
     expected = {"uid": row.uid, "url": row.url, "caption": row.text, "key": row.key}
+    place, _, checksum = fields.pop("pairsift_stamp").partition(" ")
+    assert place.endswith("/00000000.tar/000000001")
+    assert checksum == f"{zlib.crc32(row.text.encode() + row.image):08x}"
     assert fields == expected | {"width": 5, "exif": {"Make": ["00005"]}}
     assert members["000000001.seg.cls"] == b"00005"
     assert members["000000001.jpg"] == row.image
