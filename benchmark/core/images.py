@@ -39,7 +39,8 @@ SECONDS = 10.0  # of a processor, to decode one image; 50 megapixels take one to
 HELD_PIXELS = 150_000_000
 THUMBNAIL = 192  # pixels of the longer side of images for readers, who can enlarge them
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
-IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff", "avif"})
+# Of several images of one key the first in this order counts, as in open_clip's trainer; others are left out.
+IMAGE_EXTENSIONS = ("jpg", "png", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "avif")
 _SIXTEEN_BITS = ("I;16", "I;16L", "I;16B", "I;16N")
 _THIRTY_TWO_BITS = ("I", "F")  # nothing says which of their numbers is white
 
