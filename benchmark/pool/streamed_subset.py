@@ -126,7 +126,7 @@ class StreamedSubset:
             raise SampleError(batch.METADATA_MISSING)
         text, _ = pick_caption(files.get("txt"), fields.get(pick_column("text", {}, fields) or ""))
         uid = check_uid(fields.get("uid"), fields.get("url"), key, text)
-        image = next((data for extension, data in files.items() if extension in IMAGE_EXTENSIONS), None)
+        image = next((files[extension] for extension in IMAGE_EXTENSIONS if extension in files), None)
         if image is None:
             raise SampleError(batch.IMAGE_MISSING)
         place, stamped = f"{self._identity}/{file_name(tar)}/{key}", str(fields.get(STAMP))

@@ -37,7 +37,7 @@ _OWNER, _TIME, _END = _BLANK[100:124], _BLANK[135:148], _BLANK[156:]
 _REST = sum(b" " * 8 + _END)  # the part of a header's sum for the checksum's field and the fields after it
 _RENAMED = dict.fromkeys(IMAGE_EXTENSIONS, "jpg") | {"json": "json", "txt": "txt"}  # trainers look for jpg
 # Of members that are copied: others, such as .pickle, would be run by some readers of webdatasets.
-KNOWN_EXTENSIONS = IMAGE_EXTENSIONS | {"json", "txt", "cls", "npy"}
+KNOWN_EXTENSIONS = {*IMAGE_EXTENSIONS, "json", "txt", "cls", "npy"}
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can name them, and UTF-8 cannot hold them
 Fields = dict[str, Any]
 
@@ -202,5 +202,5 @@ def _column(values: list[Any]) -> pa.Array:
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-        texts = [isinstance(v, str) and _SURROGATE.search(v) is None for v in values]
-        return pa.array([v if v is None or t else json.dumps(v) for v, t in zip(values, texts, strict=True)])
+        kept = (v is None or (isinstance(v, str) and not _SURROGATE.search(v)) for v in values)
+        return pa.array([v if keep else json.dumps(v) for v, keep in zip(values, kept, strict=True)])
