@@ -45,7 +45,7 @@ class PoolContent:
 def pool_content(pool: Pool) -> PoolContent:
     """Return the content of `pool`; it is read once, and again when a shard changes."""
     shards, tars = pool.shards(NEEDS), pool.tars if pool.is_local else []
-    files = [[shard.name, shard.fingerprint] for shard in (*shards, *tars)]
+    files = [[shard.name, shard.version] for shard in (*shards, *tars)]
     key = hash_json([VERSION, files], 16)
     cached = cache_folder("content", pool.key) / f"{key}.json"
     if (known := read_cached(cached)) is not None:
@@ -129,7 +129,7 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
     Only images of one of the `sizes` in bytes are read, once, and again when a shard changes.
     """
     shards = pool.shards(frozenset({"image"}))
-    inputs = [[[shard.name, shard.fingerprint] for shard in shards], sorted(hashes)]
+    inputs = [[[shard.name, shard.version] for shard in shards], sorted(hashes)]
     key = hash_json(inputs, 16)
     cached = cache_folder("same_bytes", pool.key) / f"{key}.json"
     if (known := read_cached(cached)) is not None:

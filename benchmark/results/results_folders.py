@@ -1,15 +1,17 @@
-"""Several results folders, read as one."""
+"""Several results folders, read as one, and each run once."""
 
+import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from benchmark.core.errors import UserError
-from benchmark.core.records import LeftOut, R, Record, scan_records
+from benchmark.core.records import LeftOut, R, Record, scan_records, warn_of
 from benchmark.results.protocol import LIMIT
+from benchmark.results.report.leaderboard import settings_of
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
@@ -44,6 +46,54 @@ def read_or_leave_out(read: Callable[[Path], T], path: Path, absent: T) -> T:
 @cache
 def _warn_once(line: str) -> None:
     log.warning("left out: %s", line)
+
+
+def read_runs(folder: Path) -> list[Result]:
+    """Return the runs in a folder, each once; warn of files left out."""
+    runs, left_out = scan_records(folder, Result)
+    warn_of(left_out)
+    return list(each_once(runs).values())
+
+
+def each_once(records: Mapping[Path, R]) -> dict[Path, R]:
+    """Return the records without copies of a run: the same selection, trained with the same seed under one protocol.
+
+    A copy has another id, such as of a version of this program whose ids held the spelling of paths. A run that has
+    its folder counts, then the last one to finish; the log names both.
+    """
+    kept: dict[str, Path] = {}
+    for path, record in records.items():
+        identity = _identity(record) if isinstance(record, Result) else str(path)
+        known = kept.setdefault(identity, path)
+        if known != path:
+            newest = max(
+                known,
+                path,
+                key=lambda of: (of.with_suffix("").is_dir(), getattr(records[of], "finished", "")),
+            )
+            log.info("%s and %s are one run, by their selection and seed; %s counts", known, path, newest)
+            kept[identity] = newest
+    return {path: records[path] for path in kept.values()}
+
+
+def _identity(run: Result) -> str:
+    """Return what makes a run the same as another one, whatever its id and however its paths are spelled."""
+    settings, trainings = settings_of(run), run.config.get("downstream", {})
+    seeds = [trainings.get(name, {}).get("training", {}).get("seed", run.seed) for name in run.downstream]
+    # Settings have the names of files with other captions; the name of a training depends on their content.
+    captioned = any(name.startswith("captions.") for name in settings)
+    trained = [Path(model.checkpoint).parent.name for model in run.downstream.values()] if captioned else []
+    facts = [
+        run.filter,
+        settings,
+        run.size,
+        run.seed,
+        run.selection.sha256,
+        [*run.downstream],
+        seeds,
+        trained,
+    ]
+    return json.dumps([run.protocol.fingerprint, *facts], sort_keys=True)
 
 
 class ResultsFolders:
@@ -84,7 +134,7 @@ class ResultsFolders:
                     message = "%s and %s are the same run with other metrics; %s finished last and counts"
                     log.warning(message, known[0], path, newest[0])
                 latest[record.run_id] = newest
-        return dict(latest.values())
+        return each_once(dict(latest.values()))
 
 
 def _evaluations(record: Record) -> list[Evaluations]:
