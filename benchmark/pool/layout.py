@@ -78,9 +78,10 @@ def _content_hash(path: Path, version: str) -> str:
     if (known := read_cached(cached)) is None:
         try:
             known = hash_file(path)[:16]
+            if _local_version(path) == version:  # else it has just changed
+                write_cached(cached, known)
         except OSError:
             return version  # counted when it is scored
-        write_cached(cached, known)
     return str(known)
 
 
@@ -166,20 +167,19 @@ def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
         Shard(
             name.removesuffix(suffix).replace("/", "%2F"),
             file.url,
-            _version(file),
+            hash_json([redact(file.url), file.size, str(file.written)], 16)
+            if is_remote(file.url)
+            else _local_version(Path(file.url.removeprefix("file://"))),
         )
         for name, file in zip(names, entries, strict=True)
     ]
     return sorted(shards, key=lambda shard: shard.url)
 
 
-def _version(file: Entry) -> str:
-    """Return a hash that changes with a file: of its place, inode, size and times; of a remote file's version."""
-    if is_remote(file.url):
-        return hash_json([redact(file.url), file.size, str(file.written)], 16)
-    path = Path(file.url.removeprefix("file://")).resolve()
+def _local_version(path: Path) -> str:
     stat = path.stat()
-    return hash_json([str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns], 16)
+    times = [stat.st_mtime_ns, stat.st_ctime_ns]  # the second cannot be set
+    return hash_json([str(path.resolve()), stat.st_ino, stat.st_size, *times], 16)
 
 
 class PoolFields:
