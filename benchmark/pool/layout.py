@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -222,7 +222,8 @@ class PoolFields:
         if not named:
             return
         present = set[str]()
-        for names in self._all_fields():
+        of_tar = [] if self._tar is None else [[*chain(*field_names(self._tar))]]
+        for names in chain(self._schemas(), of_tar):
             present.update(names)
             if present.issuperset(named.values()):
                 return
@@ -275,12 +276,6 @@ class PoolFields:
                     " pool.columns.uid=NAME, or rename it: pairs without uid get a hash of url and caption"
                 )
         return must
-
-    def _all_fields(self) -> Iterator[list[str]]:
-        yield from self._schemas()
-        if self._tar is not None:
-            fields, extensions = field_names(self._tar)
-            yield fields + extensions
 
     def _schemas(self) -> Iterator[list[str]]:
         """Yield the columns of each metadata parquet that can be opened."""

@@ -94,7 +94,7 @@ def test_copies_of_runs_change_nothing(
     caplog.clear()
     caplog.set_level("INFO")
     read_runs(tmp_path)
-    assert sum("are one run, by their selection and seed" in line for line in caplog.messages) == len(planted)
+    assert sum("are the same run" in line for line in caplog.messages) == len(planted)
     for what, text in everything(tmp_path, capsys).items():
         assert text == alone[what], what
 
@@ -105,7 +105,7 @@ def test_the_last_copy_to_finish_counts(tmp_path: Path, caplog: pytest.LogCaptur
     paths = [write_record(tmp_path / name, run) for name, run in (("one", first), ("two", last))]
     caplog.set_level("INFO")
     assert ResultsFolders([tmp_path / "one", tmp_path / "two"]).read(Result) == {paths[1]: last}
-    assert f"{paths[0]} and {paths[1]} are one run, by their selection and seed; {paths[1]}" in caplog.text
+    assert f"{paths[0]} and {paths[1]} are the same run; {paths[1]} finished last and counts" in caplog.text
 
 
 def with_captions(run: Result, training: str) -> Result:
