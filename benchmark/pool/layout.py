@@ -113,13 +113,12 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
 def _listed(patterns: Sequence[str]) -> tuple[list[Shard], list[Shard]]:
     urls = [file for pattern in patterns for file in expand_braces(pattern)]
     found = list(prefetch_map(find_file, urls, CONNECTIONS))
-    paths = [file.url.partition("?")[0] for file in found]
-    # Files of one name in several folders are named by their paths below the folder that holds all.
-    shared = os.path.commonprefix(paths).rpartition("/")[0] + "/"  # noqa: RUF071  of URLs
-    distinct = len({file_name(path) for path in paths}) == len(paths)
-    files = {
-        file_name(p) if distinct else p.removeprefix(shared): f for p, f in zip(paths, found, strict=True)
-    }
+    names = [file_name(file.url) for file in found]
+    if len(set(names)) < len(names):  # they are named by their paths below the folder that holds all
+        paths = [file.url.partition("?")[0] for file in found]
+        shared = os.path.commonprefix(paths).rpartition("/")[0]  # noqa: RUF071  of URLs
+        names = [path.removeprefix(f"{shared}/") for path in paths]
+    files = dict(zip(names, found, strict=True))
     return _shards(files, TAR), _shards(files, PARQUET)
 
 

@@ -37,7 +37,7 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
 
 def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
     """Return the folder of a filter's fit: named as the folder of its score parts."""
-    return _fits(score_folder(pool, scorer, survivors))
+    return cache_folder("fits") / score_folder(pool, scorer, survivors).relative_to(cache_folder("scores"))
 
 
 def parts_record(pool: Pool, scorer: Filter) -> Path:
@@ -52,13 +52,13 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
     """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)
-    parts, folder = (
-        [*score_paths(pool, scorer).values(), parts_record(pool, scorer)],
-        score_folder(pool, scorer),
-    )
+    made = [score_folder(pool, scorer), fit_folder(pool, scorer, None)]
+    made = [
+        *(made if _of_whole_pool(scorer) else score_paths(pool, scorer).values()),
+        parts_record(pool, scorer),
+    ]
     features = scorer.all_features().values()
-    of_features = [[features_path(pool, shard, of) for shard in pool.shards(of.sources)] for of in features]
-    for paths in ([folder, _fits(folder)] if _of_whole_pool(scorer) else parts, *of_features):
+    for paths in (made, *([features_path(pool, s, of) for s in pool.shards(of.sources)] for of in features)):
         removed = sweep and sweep / f"removed-{hash_text(' '.join(map(str, paths)), 16)}"
         with locked(removed) if removed else nullcontext():
             if removed and removed.exists():
@@ -90,7 +90,3 @@ def _folder_of_filter(pool: Pool, scorer: Filter) -> Path:
     """Return the folder of all scores of a filter on a pool; under another name it is the same filter."""
     folder, key = cache_folder("scores", pool.key), scorer.key()
     return min(folder.glob(f"*-{key.rpartition('-')[2]}"), default=folder / key)
-
-
-def _fits(scores: Path) -> Path:
-    return cache_folder("fits") / scores.relative_to(cache_folder("scores"))
