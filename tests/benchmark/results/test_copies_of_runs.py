@@ -46,13 +46,13 @@ def runs(numbers: random.Random) -> list[Result]:
 
 
 def copies(of: Sequence[Result], numbers: random.Random) -> list[Result]:
-    """One or two copies of some runs, with other ids, spellings, times and numbers of another machine."""
+    """One or two copies of some runs, with other ids, spellings, machines and costs, and no later time."""
     return [
         replace(
             made,
             run_id=numbers.choice(["", "z"]) + f"{made.run_id}-{number}",
             config=settings(numbers.choice(["./pool", "/home/me/pool", "~/pool"])),
-            finished=numbers.choice(["2026-01-01", "2026-02-01", "2026-03-01"]),
+            finished=numbers.choice(["2026-01-01", "2026-02-01"]),
             machine="another",
             scoring=replace(made.scoring, seconds=99.0),
         )
