@@ -14,6 +14,7 @@ from benchmark.core.batch import Batch
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import layout
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import remove_scores
 from benchmark.scoring.score_pool import score_pool
 from filters.base import Filter, Scores
 from tests.pools import Row, rows, write_pool, write_tar
@@ -165,3 +166,12 @@ def test_a_file_is_read_once_to_know_it(tmp_path: Path, monkeypatch: pytest.Monk
     os.utime(pool.tars[0].path)
     assert [shard.fingerprint for shard in layout.identify(Pool("p", url).tars)] == known
     assert len(read) == 2
+
+
+@pytest.mark.parametrize("needs", ["text", "image text"])
+def test_scores_of_other_pools_stay_when_one_is_scored_again(tmp_path: Path, needs: str) -> None:
+    pools = [write_pool(tmp_path / str(start), [rows(3, start=start)]) for start in (0, 3)]
+    for pool in pools:
+        scored(pool, needs)
+    remove_scores(Pool("p", str(pools[0])), Lengths(needs))
+    assert [scored(pool, needs)[0] for pool in pools] == [0, 1]
