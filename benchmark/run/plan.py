@@ -144,8 +144,8 @@ class _JobPlan:
         self.shards = self.parts = 0
         self.selected = False
         # A pool that was never read is not read for its plan, although it may be a copy of another.
-        known = self.pool and all(shard.is_identified for shard in scored_shards(self.pool, job.filter))
-        if known and _are_here([job.filter]):
+        known = self.pool is not None and _are_here([job.filter])
+        if known and all(shard.is_identified for shard in scored_shards(job.pool, job.filter)):
             self.scores_key, path = str(score_folder(job.pool, job.filter)), subset_path(job)
             self.subset = str(path)
             parts = list(score_paths(job.pool, job.filter).values())

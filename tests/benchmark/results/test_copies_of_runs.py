@@ -20,7 +20,7 @@ from benchmark.run.report import report
 from tests.benchmark.results.report.made_results import captioned, protocol
 from tests.jobs import make_job
 
-LONGER = protocol(**{"captioner.training.samples_seen": "40000"})
+LONGER = replace(protocol(), facts=protocol().facts | {"captioner.training.samples_seen": "40000"})
 
 
 def run_of(name: str, cider: float, seed: int = 0, *, selects: str = "", **changes: Any) -> Result:
