@@ -115,5 +115,5 @@ def subset_identity(
     pool: Pool, uids: UidArray, shard_size: int = SHARD_SIZE, every_member: bool = False
 ) -> str:
     """Return a hash of the inputs of a resharded subset's files."""
-    shards = [[shard.name, shard.fingerprint] for shard in (*pool.tars, *pool.metadata)]
+    shards = [[shard.name, shard.version] for shard in (*pool.tars, *pool.metadata)]
     return hash_json([VERSION, pool.key, shards, shard_size, every_member, hash_bytes(uids.tobytes())], 16)

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.records import write_record
+from benchmark.pool import layout
 from benchmark.results.provenance import machine
 from benchmark.results.stopwatch import Stage
 from benchmark.run import plan
 from benchmark.run.plan import Timings
 from tests.benchmark.results.report.made_results import result
 from tests.command_line import Run, assert_one_line
+from tests.jobs import make_job
 from tests.pools import rows, write_pool
 
 
@@ -55,3 +57,16 @@ def test_times_are_medians_of_runs_on_a_machine_like_this(
     assert median(tmp_path / "nothing", "cpu", "pool") == (50, "the reference results, on their machine")
     assert median(tmp_path, "cpu", "train/captioner")[0] is None
     assert median(tmp_path, "cuda", "pool")[0] is None
+
+
+def test_a_plan_reads_no_file_to_know_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hash_file(path: Path) -> str:
+        raise AssertionError(path)
+
+    monkeypatch.setattr(layout, "hash_file", hash_file)
+    url = write_pool(tmp_path / "pool", [rows(4)])
+    made = plan.Plan()
+    made.add(
+        "a", make_job("pool=img2dataset", f"pool.url={url}", "filter=random", "size.samples=2", "task=select")
+    )
+    assert made.rows[0][:3] == ["a", plan.TO_DO, plan.TO_DO]
