@@ -120,6 +120,14 @@ def make_protocol(job: Job) -> Protocol:
     return Protocol(name if limit is None else f"{QUICK_TRY}: {name}", facts, published, changed)
 
 
+def training_input(job: Job, subset_sha256: str) -> str:
+    """Return a hash of the pairs that are trained on: of their uids, and of the pool's captions and images.
+
+    Two pools may have the same uids, and other captions of theirs.
+    """
+    return hash_json([subset_sha256, _content(job).sha256])
+
+
 def training_folder(model: Trainable, fingerprint: str) -> Path:
     """Return the folder of a training."""
     return cache_folder("trained", f"{model.name}-{fingerprint}")
@@ -132,7 +140,7 @@ def training_fingerprint(
 
     Args:
         model: its identity has all settings, and weights by their revision.
-        subset_sha256: hash of the selected uids.
+        subset_sha256: hash of the selected pairs, see `training_input`.
         device: ``"cpu"`` or ``"cuda"``; they differ in rounding, and in their usual precision.
         captions_sha256: hash of the other captions; None without any.
     """

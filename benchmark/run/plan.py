@@ -27,7 +27,13 @@ from benchmark.results.provenance import machine
 from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
 from benchmark.run.config import UNBOUNDED, USER_ERRORS, filter_settings, recorded
-from benchmark.run.identity import earlier_result, make_run_id, training_fingerprint, training_folder
+from benchmark.run.identity import (
+    earlier_result,
+    make_run_id,
+    training_fingerprint,
+    training_folder,
+    training_input,
+)
 from benchmark.run.job import Job
 from benchmark.run.select import Selected, subset_path
 from benchmark.scoring.score_folder import score_folder, score_paths, scored_shards
@@ -249,7 +255,8 @@ class _JobPlan:
         if not self.selected or self.job.captions or not _are_here([model]):
             return False
         manifest = json.loads(Path(self.subset).with_suffix(".json").read_text(encoding="utf-8"))
-        fingerprint = training_fingerprint(model, manifest["sha256"], device_type(self.job.cfg.device))
+        pairs = training_input(self.job, manifest["sha256"])
+        fingerprint = training_fingerprint(model, pairs, device_type(self.job.cfg.device))
         return finished(training_folder(model, fingerprint), fingerprint) is not None
 
     def _evaluations(self) -> str:

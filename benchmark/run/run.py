@@ -28,7 +28,7 @@ from benchmark.results.selection_summary import write_selection_summary
 from benchmark.results.stopwatch import Stopwatch
 from benchmark.run.config import filter_family, recorded, resolved
 from benchmark.run.evaluate import evaluate_trained
-from benchmark.run.identity import earlier_result, make_protocol, make_run_id, run_facts
+from benchmark.run.identity import earlier_result, make_protocol, make_run_id, run_facts, training_input
 from benchmark.run.job import Job
 from benchmark.run.open_samples import AnySubset, kept_by_noise, open_samples
 from benchmark.run.output import Finished, failure_text, print_result
@@ -68,7 +68,8 @@ def run(job: Job) -> Finished | None:
     with watch.stage("subset"):
         subset, selected = open_samples(job, selected)
         kept = kept_by_noise(job.pool, selected.selection)
-    sha256, run_id = selected.selection.sha256, make_run_id(job, subset.captions.sha256)
+    sha256 = training_input(job, selected.selection.sha256)
+    run_id = make_run_id(job, subset.captions.sha256)
     broadcast_from_main((subset, sha256), job.device)
     reach_tars(subset, job.device)
     with watch.stage("describe"):  # before the training, which an error here would else cost

@@ -16,7 +16,13 @@ from benchmark.core.paths import cache_dir, cache_folder, user_path
 from benchmark.core.storage import is_remote
 from benchmark.results.trackers import Tracker
 from benchmark.run.config import recorded
-from benchmark.run.identity import make_run_id, run_facts, training_fingerprint, training_folder
+from benchmark.run.identity import (
+    make_run_id,
+    run_facts,
+    training_fingerprint,
+    training_folder,
+    training_input,
+)
 from benchmark.run.job import Job
 from benchmark.run.open_samples import AnySubset, open_samples
 from benchmark.run.output import print_result
@@ -57,7 +63,7 @@ def train(job: Job) -> None:
     if is_main_process():
         _ = job.evaluation_sets
         subset, selected = open_samples(job, select_pairs(job, score_pairs(job)))
-        opened = subset, selected.selection.sha256
+        opened = subset, training_input(job, selected.selection.sha256)
     subset, sha256 = broadcast_from_main(opened, job.device)
     reach_tars(subset, job.device)
     job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256), len(subset.epochs[0])))
@@ -122,7 +128,7 @@ def train_model(
     """Train one model, or load it if the same training has been finished before.
 
     Args:
-        sha256: hash of the uids of `subset`.
+        sha256: hash of the pairs of `subset`, see `training_input`.
         sets: evaluation sets; the model is validated on a part of one if its training says so.
         time: how long the training will take, for the log.
     """

@@ -9,7 +9,7 @@ from benchmark.core.distributed import broadcast_from_main
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.uids import find_uids
-from benchmark.run.identity import make_run_id, run_facts
+from benchmark.run.identity import make_run_id, run_facts, training_input
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_subset
 from benchmark.run.output import print_result
@@ -37,7 +37,7 @@ def weak_backbone(job: Job) -> None:
         labels = read_labels(folder, selected.uids)
         selection = labelled(selected, labels)
         subset = open_subset(job.pool, selection, tolerate=job.cfg.selection.tolerate)
-        opened = subset, selection.sha256, labels
+        opened = subset, training_input(job, selection.sha256), labels
     subset, sha256, labels = broadcast_from_main(opened, job.device)
     reach_tars(subset, job.device)
     model = hydra.utils.instantiate(job.cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)

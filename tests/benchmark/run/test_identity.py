@@ -3,11 +3,13 @@
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from benchmark.cli.overrides import normalised
 from benchmark.run.config import CONF
-from benchmark.run.identity import make_run_id
+from benchmark.run.identity import make_run_id, training_input
 from benchmark.run.job import Job
 from tests.jobs import make_job
 from tests.pools import rows, write_metadata, write_pool
@@ -82,3 +84,13 @@ def test_a_file_of_a_pool_that_changes_makes_another_run(tmp_path: Path) -> None
     before = pool_id(url)
     write_metadata(tmp_path / "pool" / "metadata" / "00000000.parquet", rows(2))
     assert pool_id(url) != before
+
+
+def test_other_captions_of_the_same_uids_are_trained_on_again(tmp_path: Path) -> None:
+    pools = {name: write_pool(tmp_path / name, [rows(3)]) for name in ("pool", "copy", "recaptioned")}
+    table = pa.table({"uid": [row.uid for row in rows(3)], "text": ["another", "caption", "each"]})
+    pq.write_table(table, pools["recaptioned"] / "metadata" / "00000000.parquet")
+    jobs = [make_job("pool=img2dataset", f"pool.url={url}", "filter=random") for url in pools.values()]
+    first, of_copy, recaptioned = (training_input(job, "uids") for job in jobs)
+    assert first == of_copy != recaptioned
+    assert training_input(jobs[0], "others") != first
