@@ -159,6 +159,21 @@ def load_model(
     return model
 
 
+def text_limit(model: Any, subject: object) -> int:
+    """Return how many tokens a language model takes. Raises `UserError`, about `subject`, without a maximum.
+
+    RoBERTa and its like count positions from after their padding index.
+    """
+    positions: int | None = getattr(model.config, "max_position_embeddings", None)
+    if positions is None:
+        raise UserError(
+            f"{subject} must have a maximum length (max_position_embeddings in its config.json); choose another"
+        )
+    embeddings = (part for name, part in model.named_modules() if name.endswith("position_embeddings"))
+    first = next((part.padding_idx for part in embeddings if part.padding_idx is not None), -1) + 1
+    return positions - first
+
+
 @contextmanager
 def no_questions() -> Iterator[None]:
     """Let transformers refuse a checkpoint that brings Python; it would ask on the terminal whether to run it."""

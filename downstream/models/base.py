@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import logging
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
 
+from benchmark.core.batch import Sample
+from benchmark.core.cached_files import read_cached
 from benchmark.core.devices import autocast
 from benchmark.core.distributed import broadcast_from_main, wait_for_all
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.identity import Identified
 from benchmark.core.launch import is_main_process
-from benchmark.core.paths import atomic_folder
+from benchmark.core.paths import atomic_folder, cache_folder, write_cached
 from benchmark.core.progress import MetricLogger
 from benchmark.core.requirements import Requirement
+from benchmark.core.source_code import own_code
 from benchmark.models.checkpoints import (
     checkpoint_requirement,
+    load_pretrained,
     locate_checkpoint,
     quiet_transformers,
     revision,
+    text_limit,
 )
 from downstream.batching import pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
@@ -39,12 +48,22 @@ from downstream.training.training_data import TrainingSubset
 if TYPE_CHECKING:
     import torch
 
+log = logging.getLogger(__name__)
+WIDE, TALL = (96, 64), (64, 96)  # images of a trial
+
 
 @dataclass(frozen=True)
 class Checkpoint(Identified):
-    """A setting that names pretrained weights, hub name or folder. Its identity is their revision."""
+    """A setting that names pretrained weights, hub name or folder. Its identity is their revision.
+
+    As text it is the setting with its value, for errors.
+    """
 
     name: str
+    setting: str = "checkpoint"
+
+    def __str__(self) -> str:
+        return f"{self.setting}={self.name}"
 
     def identity(self) -> dict[str, Any]:
         """Return the revision of the weights. Raises `UserError` if they cannot be had."""
@@ -53,6 +72,57 @@ class Checkpoint(Identified):
     def requirements(self) -> Iterator[Requirement]:
         """Yield the weights."""
         yield checkpoint_requirement(self.name)
+
+    def config_of(self, mapping: Any, argument: str, need: str) -> Any:
+        """Return the config. Raises `UserError`, with the `need`, if models of its family take no such argument.
+
+        `mapping` is one of transformers, from classes of configs to classes of models.
+        """
+        config = load_pretrained("AutoConfig", self.name)
+        model = mapping.get(type(config), None)  # None: loading it says why not
+        if isinstance(model, type) and not any(
+            argument in inspect.signature(function).parameters for function in (model, model.forward)
+        ):
+            raise UserError(f"{self} is a {config.model_type}, but must be {need}")
+        return config
+
+    def check_images(self, processor: Any, encoder: Any) -> None:
+        """Raise `UserError` unless the encoder takes the images that its processor makes, all of one size."""
+        import torch
+
+        wide, tall = (to_pixels(processor, [Image.new("RGB", size)]) for size in (WIDE, TALL))
+        size, taken = tuple(wide.shape[2:]), getattr(encoder.config, "image_size", None)
+        edit = 'set "size" in its preprocessor_config.json'
+        if wide.shape != tall.shape:
+            raise UserError(f"{self}: its image processor must make all images one size; {edit}")
+        try:
+            with torch.inference_mode():
+                encoder(pixel_values=wide)
+        except (ValueError, RuntimeError) as error:
+            if taken is None or size == ((taken, taken) if isinstance(taken, int) else tuple(taken)):
+                raise
+            made = " x ".join(map(str, size))
+            raise UserError(
+                f"{self}: its image processor makes {made} pixels, but its model takes {taken}; {edit}"
+            ) from error
+
+    def check_width(self, encoder: Any) -> None:
+        """Raise `UserError` unless all positions of an image have vectors of one width."""
+        if not hasattr(encoder.config, "hidden_size"):
+            raise UserError(
+                f"{self} must be a vision model of one width (hidden_size in its config.json); choose a ViT, or for"
+                " captioners a Swin or a model of timm"
+            )
+
+    def text_limit(self, tokenizer: Any, model: Any) -> int:
+        """Return how many tokens the model takes. Raises `UserError` if it lacks some that its tokenizer makes."""
+        known = model.get_input_embeddings().num_embeddings
+        if max(tokenizer.get_vocab().values()) >= known:
+            raise UserError(
+                f"{self}: its tokenizer has {len(tokenizer):,} tokens, but its model knows {known:,}; use the"
+                " tokenizer of these weights, or add embeddings to them (resize_token_embeddings)"
+            )
+        return text_limit(model, self)
 
 
 class Trainable(Identified, ABC):
@@ -110,6 +180,27 @@ class Trainable(Identified, ABC):
         for path in self.working_folders(run_dir):  # of each node
             shutil.rmtree(path, ignore_errors=True)
         return report
+
+    def tried(self) -> str:
+        """Try the model on two captions and an image unless it was tried before; return how it went.
+
+        In a launch the main process tries; the others only fetch the checkpoints. Raises `UserError` as `try_out`.
+        """
+        identity = {name: value for name, value in self.identity().items() if name != "training"}
+        key = hash_json([identity, own_code(type(self)), version("transformers")], 16)
+        path = cache_folder("trials", f"{key}.json")
+        if is_main_process() and read_cached(path) is None:
+            log.info("%s: trying its checkpoints on two captions and an image", self.name)
+            with quiet_transformers():
+                copy.copy(self).try_out()  # a copy: what is built for it is dropped
+            write_cached(path, self.name)
+        return "two captions and an image go through its network"
+
+    def try_out(self) -> None:
+        """Build the model on the CPU and use it once. Raises `UserError` for checkpoints that do not fit.
+
+        By default nothing is done.
+        """
 
     @abstractmethod
     def build(self, device: torch.device) -> None:
@@ -203,6 +294,11 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(seed)
         yield
+
+
+def trial_pairs(tokens: int) -> list[Sample]:
+    """Return an image with a caption of at least so many tokens, and with a short one."""
+    return [Sample("", text, Image.new("RGB", WIDE)) for text in ("a " * tokens, "a cat")]
 
 
 def start_and_end(tokenizer: Any) -> tuple[int, int]:

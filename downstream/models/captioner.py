@@ -13,7 +13,14 @@ from benchmark.models.checkpoints import (
     load_pretrained,
     quiet_transformers,
 )
-from downstream.models.base import CaptioningModel, Checkpoint, model_folder, seeded, start_and_end
+from downstream.models.base import (
+    CaptioningModel,
+    Checkpoint,
+    model_folder,
+    seeded,
+    start_and_end,
+    trial_pairs,
+)
 from downstream.models.timm_encoder import as_positions, is_timm, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -21,6 +28,8 @@ from downstream.training.training_data import SampleOrder, TrainingData, Trainin
 
 if TYPE_CHECKING:
     import torch
+
+    from downstream.models.networks import CaptionCollate
 
 CROSS_ATTENTION = ("crossattention", "ln_cross_attn")  # new weights, which no language model has
 
@@ -50,8 +59,8 @@ class Captioner(CaptioningModel):
         encoder_lr_ratio: NonNegativeFloat = 1.0,
     ) -> None:
         self.encoder_lr_ratio = encoder_lr_ratio
-        self.encoder = Checkpoint(encoder)
-        self.decoder = Checkpoint(decoder)
+        self.encoder = Checkpoint(encoder, "models.captioner.encoder")
+        self.decoder = Checkpoint(decoder, "models.captioner.decoder")
         self.training = training
         self.max_tokens = max_tokens
         self.beams = beams
@@ -60,26 +69,42 @@ class Captioner(CaptioningModel):
 
     def build(self, device: torch.device) -> None:
         """Join encoder and decoder; cross-attention (and a projection, if widths differ) is drawn from the seed."""
-        from transformers import (
-            AutoConfig,
-            AutoModelForCausalLM,
-            AutoTokenizer,
-            VisionEncoderDecoderModel,
-        )
+        from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, VisionEncoderDecoderModel
 
         self.processor = load_image_processor(self.encoder.name)
-        self.tokenizer = load_pretrained(AutoTokenizer, self.decoder.name)
+        self.tokenizer = load_pretrained("AutoTokenizer", self.decoder.name)
         # Not from_encoder_decoder_pretrained: it reads attributes that GPT-2's config lacks.
-        config = load_pretrained(AutoConfig, self.decoder.name)
+        need = "a language model with cross-attention, which looks at the image: a GPT-2, BERT or RoBERTa"
+        config = self.decoder.config_of(MODEL_FOR_CAUSAL_LM_MAPPING, "encoder_hidden_states", need)
         config.is_decoder = True
         config.add_cross_attention = True
         with seeded(self.training.seed):
             encoder = load_encoder(self.encoder.name)
-            decoder = load_model(AutoModelForCausalLM, self.decoder.name, CROSS_ATTENTION, config=config)
+            self.encoder.check_width(encoder)
+            decoder = load_model("AutoModelForCausalLM", self.decoder.name, CROSS_ATTENTION, config=config)
             self.model = VisionEncoderDecoderModel(encoder=encoder, decoder=decoder)
         self._set_tokens()
         self.model.to(device)
         self.device = device
+
+    def try_out(self) -> None:
+        """Compute the loss of two captions, cut at the longest length, and write a caption of two tokens."""
+        import torch
+
+        from downstream.models.networks import CaptionLoss
+
+        self.build(torch.device("cpu"))
+        self.encoder.check_images(self.processor, self.model.encoder)
+        pairs = trial_pairs(self.max_tokens)
+        with self.inference():
+            CaptionLoss(self.model)(self._collate()(pairs))
+        self.model.generation_config.max_new_tokens = 2
+        self.caption([pairs[0].image])
+
+    def _collate(self) -> CaptionCollate:
+        from downstream.models.networks import CaptionCollate
+
+        return CaptionCollate(self.processor, self.tokenizer, min(self.max_tokens, self._limit))
 
     def _set_tokens(self) -> None:
         """Set start, end and padding tokens and the beam search in the configs that transformers reads."""
@@ -89,19 +114,17 @@ class Captioner(CaptioningModel):
             config.eos_token_id = config.pad_token_id = end
         self.model.config.vocab_size = self.model.config.decoder.vocab_size
         self.model.generation_config.num_beams = self.beams
-        positions = self.model.config.decoder.max_position_embeddings
-        self.model.generation_config.max_new_tokens = min(self.max_new_tokens, positions - 1)
+        self._limit = self.decoder.text_limit(self.tokenizer, self.model.decoder)
+        self.model.generation_config.max_new_tokens = min(self.max_new_tokens, self._limit - 1)
         self.model.generation_config.do_sample = False
 
     def fit(
         self, subset: TrainingSubset, folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
         """Train on `subset` for the budget."""
-        from downstream.models.networks import CaptionCollate, CaptionLoss
+        from downstream.models.networks import CaptionLoss
 
-        limit = min(self.max_tokens, self.model.config.decoder.max_position_embeddings)
-        collate = CaptionCollate(self.processor, self.tokenizer, limit)
-        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
+        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), self._collate())
         ratios = {"model.encoder.": self.encoder_lr_ratio}
         trainer = Trainer(self.name, self.training, self.device, tracker, ratios, self.validate)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)
@@ -121,11 +144,9 @@ class Captioner(CaptioningModel):
 
     def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` or `train` wrote to `path`, or any `VisionEncoderDecoderModel`."""
-        from transformers import AutoTokenizer, VisionEncoderDecoderModel
-
         name = str(model_folder(path))
-        self.tokenizer = load_pretrained(AutoTokenizer, name)
-        self.model = load_model(VisionEncoderDecoderModel, name)
+        self.tokenizer = load_pretrained("AutoTokenizer", name)
+        self.model = load_model("VisionEncoderDecoderModel", name)
         encoder = self.model.config.encoder
         if is_timm(encoder):
             as_positions(self.model.encoder)

@@ -74,6 +74,15 @@ class ClipScratch(PairEncoder):
         self.augment = networks.ImageAugmentation(clip.visual.image_size, networks.open_clip_changes)
         self.device = device
 
+    def check_parts(self) -> None:
+        """Raise `UserError` if the tokenizer has tokens that the text tower does not know."""
+        known = self.model.clip.vocab_size
+        if self.collate.tokens(["a cat"])["input_ids"].max() >= known:  # the end token is the last
+            raise UserError(
+                f"downstream.clip_scratch.architecture={self.architecture}: its tokenizer has more tokens than"
+                f" text_cfg.vocab_size={known}; raise it"
+            )
+
     def save(self, path: Path) -> None:
         """Write a folder that open_clip loads as ``local-dir:FOLDER``, its weights by the architecture's name too."""
         from open_clip.push_to_hf_hub import save_config_for_hf

@@ -28,7 +28,7 @@ from downstream.batching import chunks, pixel_batches, to_pixels
 from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
 from downstream.metrics.base import CaptionMetric
-from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
+from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, trial_pairs
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import (
@@ -62,6 +62,18 @@ class PairEncoder(Downstream):
             )
         self.training = training
         self.eval_batch_size = eval_batch_size
+
+    def try_out(self) -> None:
+        """Build the model, and compute the loss of two captions, of which one is cut."""
+        import torch
+
+        self.build(torch.device("cpu"))
+        self.check_parts()
+        with self.inference():
+            self.model(self.collate(trial_pairs(self.collate.max_tokens)))
+
+    def check_parts(self) -> None:
+        """Raise `UserError` if the built parts do not fit together."""
 
     def source(
         self, subset: TrainingSubset, order: SampleOrder, folder: Path, fingerprint: str
@@ -181,8 +193,8 @@ class DualEncoder(PairEncoder):
         unlocked: Unlocked,
     ) -> None:
         super().__init__(training, eval_batch_size)
-        self.image_encoder = Checkpoint(image_encoder)
-        self.text_encoder = Checkpoint(text_encoder)
+        self.image_encoder = Checkpoint(image_encoder, "models.dual_encoder.image")
+        self.text_encoder = Checkpoint(text_encoder, "models.dual_encoder.text")
         self.locked = locked
         self.cache_images = cache_images
         self.max_tokens = max_tokens
@@ -191,32 +203,44 @@ class DualEncoder(PairEncoder):
     def build(self, device: torch.device) -> None:
         """Load both towers; the heads, and an image tower that is not pretrained, are drawn from the seed."""
         pretrained = self.locked or self.unlocked.pretrained
-        names = self.image_encoder.name, self.text_encoder.name
-        self._assemble(*names, pretrained, self.unlocked.projection, device)
+        self._assemble(self.image_encoder, self.text_encoder, pretrained, self.unlocked.projection, device)
 
     def _assemble(
-        self, image_encoder: str, text_encoder: str, pretrained: bool, projection: int, device: torch.device
+        self, image: Checkpoint, text: Checkpoint, pretrained: bool, projection: int, device: torch.device
     ) -> None:
-        from transformers import AutoConfig, AutoModel, AutoTokenizer
+        from transformers import MODEL_MAPPING, AutoModel
 
         from downstream.models.networks import ImageAugmentation, PairCollate, TwoTowers
 
-        processor = load_image_processor(image_encoder)
-        tokenizer = load_pretrained(AutoTokenizer, text_encoder)
+        need = "an encoder whose first token stands for the {}"
+        config = image.config_of(
+            MODEL_MAPPING, "add_pooling_layer", f"{need.format('image')}: a ViT, DeiT or BEiT"
+        )
+        text.config_of(MODEL_MAPPING, "add_pooling_layer", f"{need.format('text')}: a BERT or RoBERTa")
+        processor = load_image_processor(image.name)
+        tokenizer = load_pretrained("AutoTokenizer", text.name)
+        if tokenizer.pad_token_id is None:
+            raise UserError(
+                f'{text}: its tokenizer has no padding token; name one as "pad_token" in its tokenizer_config.json'
+            )
         # Both towers output their class token's state: a pooler would be an untrained layer.
         with seeded(self.training.seed):
             if pretrained:
-                image_tower = load_model(AutoModel, image_encoder, add_pooling_layer=False)
+                image_tower = load_model(AutoModel, image.name, add_pooling_layer=False)
             else:
-                config = load_pretrained(AutoConfig, image_encoder)
                 image_tower = AutoModel.from_config(config, add_pooling_layer=False)
-            text_tower = load_model(AutoModel, text_encoder, add_pooling_layer=False)
+            image.check_width(image_tower)
+            text_tower = load_model(AutoModel, text.name, add_pooling_layer=False)
             self.model = TwoTowers(image_tower, text_tower, self.locked, projection).to(device)
-        limit = min(self.max_tokens, text_tower.config.max_position_embeddings)
+        limit = min(self.max_tokens, text.text_limit(tokenizer, text_tower))
         self.collate = PairCollate(processor, tokenizer, limit)
         augmented = not self.locked and self.unlocked.augment
         self.augment = ImageAugmentation(image_tower.config.image_size) if augmented else None
         self.device = device
+
+    def check_parts(self) -> None:
+        """Raise `UserError` unless the image tower takes what its processor makes."""
+        self.image_encoder.check_images(self.collate.processor, self.model.image_tower)
 
     def source(
         self, subset: TrainingSubset, order: SampleOrder, folder: Path, fingerprint: str
@@ -258,7 +282,8 @@ class DualEncoder(PairEncoder):
         self.locked = json.loads((path / "config.json").read_text(encoding="utf-8"))["locked"]
         saved = load_file(path / "heads.safetensors")
         projection = len(saved["text_head.weight"])
-        self._assemble(str(path / "image"), str(path / "text"), True, projection, device)
+        towers = (Checkpoint(str(path / part)) for part in ("image", "text"))
+        self._assemble(*towers, True, projection, device)
         for name, head in self._heads().items():
             head.copy_(head.new_tensor(saved[name]))
 

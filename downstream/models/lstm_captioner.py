@@ -15,7 +15,14 @@ from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import FractionBelowOne, PositiveInt, checked
 from benchmark.models.checkpoints import load_image_processor, load_pretrained
 from downstream.batching import to_pixels
-from downstream.models.base import CaptioningModel, Checkpoint, model_folder, seeded, start_and_end
+from downstream.models.base import (
+    CaptioningModel,
+    Checkpoint,
+    model_folder,
+    seeded,
+    start_and_end,
+    trial_pairs,
+)
 from downstream.models.timm_encoder import load_encoder
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -62,7 +69,7 @@ class LstmCaptioner(CaptioningModel):
             raise UserError(
                 "downstream=lstm_captioner reads its images at random offsets; set training.source=index"
             )
-        self.encoder = Checkpoint(encoder)
+        self.encoder = Checkpoint(encoder, "downstream.lstm_captioner.encoder")
         self.training = training
         self.width = width
         self.dropout = dropout
@@ -78,7 +85,19 @@ class LstmCaptioner(CaptioningModel):
     def _load_encoder(self, name: str, device: torch.device) -> None:
         self.processor = load_image_processor(name)
         self.cnn = load_encoder(name).to(device).eval()
+        self.encoder.check_width(self.cnn)
         self.device = device
+
+    def try_out(self) -> None:
+        """Write a caption by an untrained LSTM, whose vocabulary is that of two captions."""
+        import torch
+
+        self.build(torch.device("cpu"))
+        self.encoder.check_images(self.processor, self.cnn)
+        pairs = trial_pairs(self.max_words)
+        self.tokenizer = make_tokenizer((pair.text for pair in pairs), 1)
+        self.model = self._make_lstm(len(self.tokenizer), self.width)
+        self.caption([pairs[0].image])
 
     def _make_lstm(self, words: int, width: int) -> Any:
         from downstream.models.lstm_network import CaptionLstm
