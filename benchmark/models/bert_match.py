@@ -70,7 +70,7 @@ def load_bert_matcher(model: str, num_layers: int, device: Device) -> BertMatche
     encoder = load_model("AutoModel", model, ("pooler.",), num_hidden_layers=num_layers)
     tokenizer = load_pretrained("AutoTokenizer", model)
     # A tokenizer saved without its maximum length reports 10^30, and a long caption then exceeds the positions.
-    limit = text_limit(encoder, f"checkpoint {model}")
+    limit = text_limit(tokenizer, encoder, f"checkpoint {model}")
     tokenizer.model_max_length = min(tokenizer.model_max_length, limit)
     return BertMatcher(encoder.eval().to(device), tokenizer, device)
 

@@ -8,7 +8,7 @@ import logging
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -21,7 +21,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.cached_files import read_cached
 from benchmark.core.devices import autocast
 from benchmark.core.distributed import broadcast_from_main, wait_for_all
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UnwritableError, UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.identity import Identified
 from benchmark.core.launch import is_main_process
@@ -35,7 +35,6 @@ from benchmark.models.checkpoints import (
     locate_checkpoint,
     quiet_transformers,
     revision,
-    text_limit,
 )
 from downstream.batching import pixel_batches, to_pixels
 from downstream.evaluation.captioning import evaluate_captions
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 WIDE, TALL = (96, 64), (64, 96)  # images of a trial
+LONG, SHORT = "a " * 2_000, "a cat"  # captions of a trial; a model takes fewer tokens
 
 
 @dataclass(frozen=True)
@@ -80,49 +80,34 @@ class Checkpoint(Identified):
         """
         config = load_pretrained("AutoConfig", self.name)
         model = mapping.get(type(config), None)  # None: loading it says why not
-        if isinstance(model, type) and not any(
-            argument in inspect.signature(function).parameters for function in (model, model.forward)
-        ):
-            raise UserError(f"{self} is a {config.model_type}, but must be {need}")
+        functions = (model, model.forward) if hasattr(model, "forward") else ()
+        if functions and not any(argument in inspect.signature(f).parameters for f in functions):
+            raise UserError(f"{self} ({config.model_type}) must be {need}")
         return config
 
     def check_images(self, processor: Any, encoder: Any) -> None:
         """Raise `UserError` unless the encoder takes the images that its processor makes, all of one size."""
         import torch
 
-        wide, tall = (to_pixels(processor, [Image.new("RGB", size)]) for size in (WIDE, TALL))
-        size, taken = tuple(wide.shape[2:]), getattr(encoder.config, "image_size", None)
-        edit = 'set "size" in its preprocessor_config.json'
-        if wide.shape != tall.shape:
-            raise UserError(f"{self}: its image processor must make all images one size; {edit}")
-        try:
-            with torch.inference_mode():
-                encoder(pixel_values=wide)
-        except (ValueError, RuntimeError) as error:
-            if taken is None or size == ((taken, taken) if isinstance(taken, int) else tuple(taken)):
-                raise
-            made = " x ".join(map(str, size))
-            raise UserError(
-                f"{self}: its image processor makes {made} pixels, but its model takes {taken}; {edit}"
-            ) from error
-
-    def check_width(self, encoder: Any) -> None:
-        """Raise `UserError` unless all positions of an image have vectors of one width."""
         if not hasattr(encoder.config, "hidden_size"):
             raise UserError(
-                f"{self} must be a vision model of one width (hidden_size in its config.json); choose a ViT, or for"
+                f"{self} must have one width at all layers (hidden_size in its config.json); choose a ViT, or for"
                 " captioners a Swin or a model of timm"
             )
-
-    def text_limit(self, tokenizer: Any, model: Any) -> int:
-        """Return how many tokens the model takes. Raises `UserError` if it lacks some that its tokenizer makes."""
-        known = model.get_input_embeddings().num_embeddings
-        if max(tokenizer.get_vocab().values()) >= known:
+        pixels = [to_pixels(processor, [Image.new("RGB", size)]) for size in (WIDE, TALL)]
+        made = {tuple(of_image.shape[2:]) for of_image in pixels}
+        taken = getattr(encoder.config, "image_size", None)
+        try:
+            with seeded(0), torch.inference_mode():
+                encoder(pixel_values=torch.cat(pixels))
+        except (ValueError, RuntimeError) as error:
+            if made == {(taken, taken) if isinstance(taken, int) else taken}:
+                raise
+            sizes = " and ".join(f"{height} x {width}" for height, width in sorted(made))
             raise UserError(
-                f"{self}: its tokenizer has {len(tokenizer):,} tokens, but its model knows {known:,}; use the"
-                " tokenizer of these weights, or add embeddings to them (resize_token_embeddings)"
-            )
-        return text_limit(model, self)
+                f"{self}: its image processor must make one size that its model takes ({taken or 'any'}), not {sizes}"
+                ' pixels; set "size" in its preprocessor_config.json'
+            ) from error
 
 
 class Trainable(Identified, ABC):
@@ -177,8 +162,8 @@ class Trainable(Identified, ABC):
                 self.save(temporary)
             mark_finished(run_dir, fingerprint, report)
         wait_for_all(device)
-        for path in self.working_folders(run_dir):  # of each node
-            shutil.rmtree(path, ignore_errors=True)
+        for name in ("checkpoints", "embeddings"):  # of each node; 8 GB per million images of a ResNet
+            shutil.rmtree(run_dir / name, ignore_errors=True)
         return report
 
     def tried(self) -> str:
@@ -190,16 +175,20 @@ class Trainable(Identified, ABC):
         key = hash_json([identity, own_code(type(self)), version("transformers")], 16)
         path = cache_folder("trials", f"{key}.json")
         if is_main_process() and read_cached(path) is None:
+            import torch
+
             log.info("%s: trying its checkpoints on two captions and an image", self.name)
+            pairs = [Sample("", text, Image.new("RGB", WIDE)) for text in (LONG, SHORT)]
             with quiet_transformers():
-                copy.copy(self).try_out()  # a copy: what is built for it is dropped
-            write_cached(path, self.name)
+                copy.copy(self).try_out(pairs, torch.device("cpu"))  # a copy: what is built for it is dropped
+            with suppress(UnwritableError):  # the next command tries again
+                write_cached(path, self.name)
         return "two captions and an image go through its network"
 
-    def try_out(self) -> None:
-        """Build the model on the CPU and use it once. Raises `UserError` for checkpoints that do not fit.
+    def try_out(self, pairs: Sequence[Sample], device: torch.device) -> None:
+        """Build the model and use it for some pairs; by default do nothing.
 
-        By default nothing is done.
+        Raises `UserError` for checkpoints that do not fit.
         """
 
     @abstractmethod
@@ -219,10 +208,6 @@ class Trainable(Identified, ABC):
     @abstractmethod
     def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` wrote to `path`, or that `train` left in ``path/model``."""
-
-    def working_folders(self, folder: Path) -> list[Path]:
-        """Return the folders in `folder` that a finished training no longer needs."""
-        return [folder / "checkpoints"]
 
 
 class Downstream(Trainable):
@@ -294,11 +279,6 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(seed)
         yield
-
-
-def trial_pairs(tokens: int) -> list[Sample]:
-    """Return an image with a caption of at least so many tokens, and with a short one."""
-    return [Sample("", text, Image.new("RGB", WIDE)) for text in ("a " * tokens, "a cat")]
 
 
 def start_and_end(tokenizer: Any) -> tuple[int, int]:

@@ -71,17 +71,13 @@ class ClipScratch(PairEncoder):
         processor = networks.ClipProcessor(loaded.preprocess)
         self.model = networks.ClipNetwork(clip, self._config["embed_dim"])
         self.collate = networks.ClipCollate(processor, loaded.tokenizer, clip.context_length)
-        self.augment = networks.ImageAugmentation(clip.visual.image_size, networks.open_clip_changes)
-        self.device = device
-
-    def check_parts(self) -> None:
-        """Raise `UserError` if the tokenizer has tokens that the text tower does not know."""
-        known = self.model.clip.vocab_size
-        if self.collate.tokens(["a cat"])["input_ids"].max() >= known:  # the end token is the last
+        if self.collate.tokens([""])["input_ids"].max() >= clip.vocab_size:  # the end token is the last
             raise UserError(
                 f"downstream.clip_scratch.architecture={self.architecture}: its tokenizer has more tokens than"
-                f" text_cfg.vocab_size={known}; raise it"
+                f" text_cfg.vocab_size={clip.vocab_size}; raise it"
             )
+        self.augment = networks.ImageAugmentation(clip.visual.image_size, networks.open_clip_changes)
+        self.device = device
 
     def save(self, path: Path) -> None:
         """Write a folder that open_clip loads as ``local-dir:FOLDER``, its weights by the architecture's name too."""

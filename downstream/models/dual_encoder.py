@@ -18,17 +18,18 @@ import numpy.typing as npt
 from PIL import Image
 from safetensors.numpy import load_file, save_file
 
+from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import load_image_processor, load_model, load_pretrained
+from benchmark.models.checkpoints import load_image_processor, load_model, load_pretrained, text_limit
 from downstream.batching import chunks, pixel_batches, to_pixels
 from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
 from downstream.metrics.base import CaptionMetric
-from downstream.models.base import Checkpoint, Downstream, model_folder, seeded, trial_pairs
+from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
 from downstream.training.training_data import (
@@ -63,17 +64,11 @@ class PairEncoder(Downstream):
         self.training = training
         self.eval_batch_size = eval_batch_size
 
-    def try_out(self) -> None:
-        """Build the model, and compute the loss of two captions, of which one is cut."""
-        import torch
-
-        self.build(torch.device("cpu"))
-        self.check_parts()
+    def try_out(self, pairs: Sequence[Sample], device: torch.device) -> None:
+        """Compute the loss of the pairs."""
+        self.build(device)
         with self.inference():
-            self.model(self.collate(trial_pairs(self.collate.max_tokens)))
-
-    def check_parts(self) -> None:
-        """Raise `UserError` if the built parts do not fit together."""
+            self.model(self.collate(pairs))
 
     def source(
         self, subset: TrainingSubset, order: SampleOrder, folder: Path, fingerprint: str
@@ -212,11 +207,8 @@ class DualEncoder(PairEncoder):
 
         from downstream.models.networks import ImageAugmentation, PairCollate, TwoTowers
 
-        need = "an encoder whose first token stands for the {}"
-        config = image.config_of(
-            MODEL_MAPPING, "add_pooling_layer", f"{need.format('image')}: a ViT, DeiT or BEiT"
-        )
-        text.config_of(MODEL_MAPPING, "add_pooling_layer", f"{need.format('text')}: a BERT or RoBERTa")
+        need = "an encoder whose first token stands for the text; choose a BERT or RoBERTa"
+        text.config_of(MODEL_MAPPING, "add_pooling_layer", need)
         processor = load_image_processor(image.name)
         tokenizer = load_pretrained("AutoTokenizer", text.name)
         if tokenizer.pad_token_id is None:
@@ -228,19 +220,16 @@ class DualEncoder(PairEncoder):
             if pretrained:
                 image_tower = load_model(AutoModel, image.name, add_pooling_layer=False)
             else:
+                config = load_pretrained("AutoConfig", image.name)
                 image_tower = AutoModel.from_config(config, add_pooling_layer=False)
-            image.check_width(image_tower)
+            image.check_images(processor, image_tower)
             text_tower = load_model(AutoModel, text.name, add_pooling_layer=False)
             self.model = TwoTowers(image_tower, text_tower, self.locked, projection).to(device)
-        limit = min(self.max_tokens, text.text_limit(tokenizer, text_tower))
+        limit = min(self.max_tokens, text_limit(tokenizer, text_tower, text))
         self.collate = PairCollate(processor, tokenizer, limit)
         augmented = not self.locked and self.unlocked.augment
         self.augment = ImageAugmentation(image_tower.config.image_size) if augmented else None
         self.device = device
-
-    def check_parts(self) -> None:
-        """Raise `UserError` unless the image tower takes what its processor makes."""
-        self.image_encoder.check_images(self.collate.processor, self.model.image_tower)
 
     def source(
         self, subset: TrainingSubset, order: SampleOrder, folder: Path, fingerprint: str
@@ -253,16 +242,9 @@ class DualEncoder(PairEncoder):
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()
         drawn = np.unique(order.indices(0, self.training.samples_seen))
-        return embed_subset(
-            subset,
-            drawn,
-            folder / "embeddings" / fingerprint,
-            self.image_features,
-            partial(to_pixels, self.collate.processor),
-            self.eval_batch_size,
-            self.training.workers_on(self.device),
-            self.device,
-        )
+        cached, size = folder / "embeddings" / fingerprint, self.eval_batch_size
+        pixels, workers = partial(to_pixels, self.collate.processor), self.training.workers_on(self.device)
+        return embed_subset(subset, drawn, cached, self.image_features, pixels, size, workers, self.device)
 
     def save(self, path: Path) -> None:
         """Write ``image/`` and ``text/`` in the hub's format, the heads in ``heads.safetensors``."""
@@ -282,15 +264,11 @@ class DualEncoder(PairEncoder):
         self.locked = json.loads((path / "config.json").read_text(encoding="utf-8"))["locked"]
         saved = load_file(path / "heads.safetensors")
         projection = len(saved["text_head.weight"])
-        towers = (Checkpoint(str(path / part)) for part in ("image", "text"))
-        self._assemble(*towers, True, projection, device)
+        image, text = (Checkpoint(str(path / part)) for part in ("image", "text"))
+        self._assemble(image, text, True, projection, device)
         for name, head in self._heads().items():
             head.copy_(head.new_tensor(saved[name]))
 
     def _heads(self) -> dict[str, torch.Tensor]:
         towers = ("image_tower.", "text_tower.")
         return {name: p.data for name, p in self.model.named_parameters() if not name.startswith(towers)}
-
-    def working_folders(self, folder: Path) -> list[Path]:
-        """Return checkpoints and cached embeddings (a gigabyte per 300,000 images)."""
-        return [*super().working_folders(folder), folder / "embeddings"]

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import FractionBelowOne, PositiveInt, checked
 from benchmark.models.checkpoints import load_image_processor, load_pretrained
 from downstream.batching import to_pixels
-from downstream.models.base import (
-    CaptioningModel,
-    Checkpoint,
-    model_folder,
-    seeded,
-    start_and_end,
-    trial_pairs,
-)
+from downstream.models.base import CaptioningModel, Checkpoint, model_folder, seeded, start_and_end
 from downstream.models.timm_encoder import load_encoder
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
@@ -84,17 +78,14 @@ class LstmCaptioner(CaptioningModel):
 
     def _load_encoder(self, name: str, device: torch.device) -> None:
         self.processor = load_image_processor(name)
-        self.cnn = load_encoder(name).to(device).eval()
-        self.encoder.check_width(self.cnn)
+        cnn = load_encoder(name).eval()
+        self.encoder.check_images(self.processor, cnn)
+        self.cnn = cnn.to(device)
         self.device = device
 
-    def try_out(self) -> None:
-        """Write a caption by an untrained LSTM, whose vocabulary is that of two captions."""
-        import torch
-
-        self.build(torch.device("cpu"))
-        self.encoder.check_images(self.processor, self.cnn)
-        pairs = trial_pairs(self.max_words)
+    def try_out(self, pairs: Sequence[Sample], device: torch.device) -> None:
+        """Write a caption by an untrained LSTM with the vocabulary of the pairs."""
+        self.build(device)
         self.tokenizer = make_tokenizer((pair.text for pair in pairs), 1)
         self.model = self._make_lstm(len(self.tokenizer), self.width)
         self.caption([pairs[0].image])
@@ -169,10 +160,6 @@ class LstmCaptioner(CaptioningModel):
         weights = load_file(path / WEIGHTS)
         self.model = self._make_lstm(*weights["words.weight"].shape)
         self.model.load_state_dict(weights)
-
-    def working_folders(self, folder: Path) -> list[Path]:
-        """Return checkpoints and cached features (8 GB per million images of a ResNet)."""
-        return [*super().working_folders(folder), folder / "embeddings"]
 
 
 def make_tokenizer(captions: Iterable[str], threshold: int) -> Any:
