@@ -22,7 +22,8 @@ _Kept = Literal["augmented", "corenlp", "data", "demo", "exports", "icc", "kept_
 _Computed = Literal[
     "content", "digests", "downloads", "evaluation_images", "evalsets", "features", "fits", "hub", "launches",
     "locks", "matplotlib", "near_images", "parts", "readable", "same_bytes", "scores", "selections", "subsets",
-    "survivors", "tar_index", "targets", "torchinductor", "trained", "weak_labels",
+    "survivors", "tar_index", "targets", "torchinductor", "trained", "trials",
+    "weak_labels",
 ]  # fmt: skip
 Room = _Kept | _Computed  # the folders of the cache
 

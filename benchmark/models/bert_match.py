@@ -13,7 +13,13 @@ import numpy.typing as npt
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import Requirement, look
-from benchmark.models.checkpoints import find_checkpoint, load_model, load_pretrained, locate_checkpoint
+from benchmark.models.checkpoints import (
+    find_checkpoint,
+    load_model,
+    load_pretrained,
+    locate_checkpoint,
+    text_limit,
+)
 
 BATCH = 64
 
@@ -64,9 +70,8 @@ def load_bert_matcher(model: str, num_layers: int, device: Device) -> BertMatche
     encoder = load_model("AutoModel", model, ("pooler.",), num_hidden_layers=num_layers)
     tokenizer = load_pretrained("AutoTokenizer", model)
     # A tokenizer saved without its maximum length reports 10^30, and a long caption then exceeds the positions.
-    # RoBERTa counts positions from after its padding token.
-    first = config.pad_token_id + 1 if "roberta" in config.model_type else 0
-    tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - first)
+    limit = text_limit(tokenizer, encoder, f"checkpoint {model}")
+    tokenizer.model_max_length = min(tokenizer.model_max_length, limit)
     return BertMatcher(encoder.eval().to(device), tokenizer, device)
 
 

@@ -159,6 +159,25 @@ def load_model(
     return model
 
 
+def text_limit(tokenizer: Any, model: Any, subject: object) -> int:
+    """Return how many tokens a language model takes. RoBERTa counts positions from after its padding index.
+
+    Raises `UserError`, about `subject`, without a maximum, or if the tokenizer has tokens that the model does not
+    know.
+    """
+    known = model.get_input_embeddings().num_embeddings
+    if max(tokenizer.get_vocab().values()) >= known:
+        raise UserError(
+            f"{subject}: its tokenizer has {len(tokenizer):,} tokens, but its model knows {known:,}; use the"
+            " tokenizer of these weights, or add embeddings to them (resize_token_embeddings)"
+        )
+    if (positions := getattr(model.config, "max_position_embeddings", None)) is None:
+        raise UserError(f"{subject} must have max_position_embeddings in its config.json, its maximum length")
+    embeddings = [part for name, part in model.named_modules() if name.endswith("position_embeddings")]
+    first = max((part.padding_idx + 1 for part in embeddings if part.padding_idx is not None), default=0)
+    return int(positions) - first
+
+
 @contextmanager
 def no_questions() -> Iterator[None]:
     """Let transformers refuse a checkpoint that brings Python; it would ask on the terminal whether to run it."""

@@ -45,7 +45,7 @@ def requirements_of(jobs: Iterable[Job]) -> Found:
     """Return what the jobs need as ``task=run``, by part, each once."""
     found: dict[str, dict[Requirement, None]] = defaultdict(dict)
     for job in jobs:
-        for part, requirements in job.requirements("run").items():
+        for part, requirements in (job.requirements("run") | {"trial": job.trials()}).items():
             found[part] |= dict.fromkeys(requirements)
     later = (r for part in found.values() for r in part if r.state is State.FIRST_USE)
     return {part: list(of_part) for part, of_part in found.items()} | {"disk": list(disk_space(later))}

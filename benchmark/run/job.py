@@ -6,6 +6,7 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -183,13 +184,16 @@ class Job:
     def check(self) -> None:
         """Raise `UserError` with everything that is missing or wrong, the pool first; log what comes on first use.
 
-        Takes seconds: nothing is scored, drawn, fetched or trained.
+        Takes seconds: nothing is scored, drawn, fetched or trained. Unless the command is a plan, the downstream
+        models are tried once, see `trials`.
         """
         task = str(self.cfg.task._target_)
         if not task.startswith("benchmark."):  # ours import torch
             require_kind("task", f"task._target_={task}", hydra.utils.get_object(task))
         found = self.requirements(self.task)
         missing = {r.detail: part for part, of in found.items() for r in of if r.state is State.MISSING}
+        if not missing and "downstream" in NEEDS.get(self.task, ()) and not self.cfg.plan:
+            missing = {r.detail: "downstream" for r in self.trials() if r.state is State.MISSING}
         if missing:
             weights = self.choices.get("models") == "paper" and "checkpoint" in " ".join(missing)
             helps = (weights and "evalset" in NEEDS.get(self.task, ())) or "evalset=paper" in missing.values()
@@ -214,6 +218,13 @@ class Job:
                 found[name] = list(dict.fromkeys(_or_error(part, partial(find, self))))
         made = [r for of_part in found.values() for r in of_part if r.state is State.FIRST_USE]
         return found | {"disk": list(disk_space(made))}
+
+    def trials(self) -> Found:
+        """Try the downstream models whose checkpoints are here, see `Trainable.tried`; yield whether each works."""
+        with suppress(*USER_ERRORS):  # models that cannot be made, as their own requirements say
+            for name, model in self.models.items():
+                if all(requirement.state is State.PRESENT for requirement in model.requirements()):
+                    yield look(name, model.tried)
 
     def run(self) -> Finished | None:
         """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user."""

@@ -53,7 +53,7 @@ def run(job: Job) -> Finished | None:
     with watch.stage("pool"):
         find_pool(job)
     for model in job.models.values():
-        model.identity()  # fetches the starting weights
+        model.tried()  # fetches the starting weights
     if not is_main_process():
         return _train_with_main(job)
     _ = job.evaluation_sets

@@ -59,6 +59,8 @@ def train(job: Job) -> None:
     if not any(model.training.validate_every for model in job.models.values()):
         job.leave_out_evaluation_sets()
     find_pool(job)
+    for model in job.models.values():
+        model.tried()
     opened = None
     if is_main_process():
         _ = job.evaluation_sets

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import logging
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
 
+from benchmark.core.batch import Sample
+from benchmark.core.cached_files import read_cached
 from benchmark.core.devices import autocast
 from benchmark.core.distributed import broadcast_from_main, wait_for_all
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UnwritableError, UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.identity import Identified
 from benchmark.core.launch import is_main_process
-from benchmark.core.paths import atomic_folder
+from benchmark.core.paths import atomic_folder, cache_folder, write_cached
 from benchmark.core.progress import MetricLogger
 from benchmark.core.requirements import Requirement
+from benchmark.core.source_code import own_code
 from benchmark.models.checkpoints import (
     checkpoint_requirement,
+    load_pretrained,
     locate_checkpoint,
     quiet_transformers,
     revision,
@@ -39,12 +47,23 @@ from downstream.training.training_data import TrainingSubset
 if TYPE_CHECKING:
     import torch
 
+log = logging.getLogger(__name__)
+WIDE, TALL = (96, 64), (64, 96)  # images of a trial
+LONG, SHORT = "a " * 2_000, "a cat"  # captions of a trial; a model takes fewer tokens
+
 
 @dataclass(frozen=True)
 class Checkpoint(Identified):
-    """A setting that names pretrained weights, hub name or folder. Its identity is their revision."""
+    """A setting that names pretrained weights, hub name or folder. Its identity is their revision.
+
+    As text it is the setting with its value, for errors.
+    """
 
     name: str
+    setting: str = "checkpoint"
+
+    def __str__(self) -> str:
+        return f"{self.setting}={self.name}"
 
     def identity(self) -> dict[str, Any]:
         """Return the revision of the weights. Raises `UserError` if they cannot be had."""
@@ -53,6 +72,42 @@ class Checkpoint(Identified):
     def requirements(self) -> Iterator[Requirement]:
         """Yield the weights."""
         yield checkpoint_requirement(self.name)
+
+    def config_of(self, mapping: Any, argument: str, need: str) -> Any:
+        """Return the config. Raises `UserError`, with the `need`, if models of its family take no such argument.
+
+        `mapping` is one of transformers, from classes of configs to classes of models.
+        """
+        config = load_pretrained("AutoConfig", self.name)
+        model = mapping.get(type(config), None)  # None: loading it says why not
+        functions = (model, model.forward) if hasattr(model, "forward") else ()
+        if functions and not any(argument in inspect.signature(f).parameters for f in functions):
+            raise UserError(f"{self} ({config.model_type}) must be {need}")
+        return config
+
+    def check_images(self, processor: Any, encoder: Any) -> None:
+        """Raise `UserError` unless the encoder takes the images that its processor makes, all of one size."""
+        import torch
+
+        if not hasattr(encoder.config, "hidden_size"):
+            raise UserError(
+                f"{self} must have one width at all layers (hidden_size in its config.json); choose a ViT, or for"
+                " captioners a Swin or a model of timm"
+            )
+        pixels = [to_pixels(processor, [Image.new("RGB", size)]) for size in (WIDE, TALL)]
+        made = {tuple(of_image.shape[2:]) for of_image in pixels}
+        taken = getattr(encoder.config, "image_size", None)
+        try:
+            with seeded(0), torch.inference_mode():
+                encoder(pixel_values=torch.cat(pixels))
+        except (ValueError, RuntimeError) as error:
+            if made == {(taken, taken) if isinstance(taken, int) else taken}:
+                raise
+            sizes = " and ".join(f"{height} x {width}" for height, width in sorted(made))
+            raise UserError(
+                f"{self}: its image processor must make one size that its model takes ({taken or 'any'}), not {sizes}"
+                ' pixels; set "size" in its preprocessor_config.json'
+            ) from error
 
 
 class Trainable(Identified, ABC):
@@ -107,9 +162,34 @@ class Trainable(Identified, ABC):
                 self.save(temporary)
             mark_finished(run_dir, fingerprint, report)
         wait_for_all(device)
-        for path in self.working_folders(run_dir):  # of each node
-            shutil.rmtree(path, ignore_errors=True)
+        for name in ("checkpoints", "embeddings"):  # of each node; 8 GB per million images of a ResNet
+            shutil.rmtree(run_dir / name, ignore_errors=True)
         return report
+
+    def tried(self) -> str:
+        """Try the model on two captions and an image unless it was tried before; return how it went.
+
+        In a launch the main process tries; the others only fetch the checkpoints. Raises `UserError` as `try_out`.
+        """
+        identity = {name: value for name, value in self.identity().items() if name != "training"}
+        key = hash_json([identity, own_code(type(self)), version("transformers")], 16)
+        path = cache_folder("trials", f"{key}.json")
+        if is_main_process() and read_cached(path) is None:
+            import torch
+
+            log.info("%s: trying its checkpoints on two captions and an image", self.name)
+            pairs = [Sample("", text, Image.new("RGB", WIDE)) for text in (LONG, SHORT)]
+            with quiet_transformers():
+                copy.copy(self).try_out(pairs, torch.device("cpu"))  # a copy: what is built for it is dropped
+            with suppress(UnwritableError):  # the next command tries again
+                write_cached(path, self.name)
+        return "two captions and an image go through its network"
+
+    def try_out(self, pairs: Sequence[Sample], device: torch.device) -> None:
+        """Build the model and use it for some pairs; by default do nothing.
+
+        Raises `UserError` for checkpoints that do not fit.
+        """
 
     @abstractmethod
     def build(self, device: torch.device) -> None:
@@ -128,10 +208,6 @@ class Trainable(Identified, ABC):
     @abstractmethod
     def load(self, path: Path, device: torch.device) -> None:
         """Load the model that `save` wrote to `path`, or that `train` left in ``path/model``."""
-
-    def working_folders(self, folder: Path) -> list[Path]:
-        """Return the folders in `folder` that a finished training no longer needs."""
-        return [folder / "checkpoints"]
 
 
 class Downstream(Trainable):

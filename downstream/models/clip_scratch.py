@@ -71,6 +71,11 @@ class ClipScratch(PairEncoder):
         processor = networks.ClipProcessor(loaded.preprocess)
         self.model = networks.ClipNetwork(clip, self._config["embed_dim"])
         self.collate = networks.ClipCollate(processor, loaded.tokenizer, clip.context_length)
+        if self.collate.tokens([""])["input_ids"].max() >= clip.vocab_size:  # the end token is the last
+            raise UserError(
+                f"downstream.clip_scratch.architecture={self.architecture}: its tokenizer has more tokens than"
+                f" text_cfg.vocab_size={clip.vocab_size}; raise it"
+            )
         self.augment = networks.ImageAugmentation(clip.visual.image_size, networks.open_clip_changes)
         self.device = device
 

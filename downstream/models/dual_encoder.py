@@ -18,12 +18,13 @@ import numpy.typing as npt
 from PIL import Image
 from safetensors.numpy import load_file, save_file
 
+from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
-from benchmark.models.checkpoints import load_image_processor, load_model, load_pretrained
+from benchmark.models.checkpoints import load_image_processor, load_model, load_pretrained, text_limit
 from downstream.batching import chunks, pixel_batches, to_pixels
 from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
@@ -62,6 +63,12 @@ class PairEncoder(Downstream):
             )
         self.training = training
         self.eval_batch_size = eval_batch_size
+
+    def try_out(self, pairs: Sequence[Sample], device: torch.device) -> None:
+        """Compute the loss of the pairs."""
+        self.build(device)
+        with self.inference():
+            self.model(self.collate(pairs))
 
     def source(
         self, subset: TrainingSubset, order: SampleOrder, folder: Path, fingerprint: str
@@ -181,8 +188,8 @@ class DualEncoder(PairEncoder):
         unlocked: Unlocked,
     ) -> None:
         super().__init__(training, eval_batch_size)
-        self.image_encoder = Checkpoint(image_encoder)
-        self.text_encoder = Checkpoint(text_encoder)
+        self.image_encoder = Checkpoint(image_encoder, "models.dual_encoder.image")
+        self.text_encoder = Checkpoint(text_encoder, "models.dual_encoder.text")
         self.locked = locked
         self.cache_images = cache_images
         self.max_tokens = max_tokens
@@ -191,28 +198,34 @@ class DualEncoder(PairEncoder):
     def build(self, device: torch.device) -> None:
         """Load both towers; the heads, and an image tower that is not pretrained, are drawn from the seed."""
         pretrained = self.locked or self.unlocked.pretrained
-        names = self.image_encoder.name, self.text_encoder.name
-        self._assemble(*names, pretrained, self.unlocked.projection, device)
+        self._assemble(self.image_encoder, self.text_encoder, pretrained, self.unlocked.projection, device)
 
     def _assemble(
-        self, image_encoder: str, text_encoder: str, pretrained: bool, projection: int, device: torch.device
+        self, image: Checkpoint, text: Checkpoint, pretrained: bool, projection: int, device: torch.device
     ) -> None:
-        from transformers import AutoConfig, AutoModel, AutoTokenizer
+        from transformers import MODEL_MAPPING, AutoModel
 
         from downstream.models.networks import ImageAugmentation, PairCollate, TwoTowers
 
-        processor = load_image_processor(image_encoder)
-        tokenizer = load_pretrained(AutoTokenizer, text_encoder)
+        need = "an encoder whose first token stands for the text; choose a BERT or RoBERTa"
+        text.config_of(MODEL_MAPPING, "add_pooling_layer", need)
+        processor = load_image_processor(image.name)
+        tokenizer = load_pretrained("AutoTokenizer", text.name)
+        if tokenizer.pad_token_id is None:
+            raise UserError(
+                f'{text}: its tokenizer has no padding token; name one as "pad_token" in its tokenizer_config.json'
+            )
         # Both towers output their class token's state: a pooler would be an untrained layer.
         with seeded(self.training.seed):
             if pretrained:
-                image_tower = load_model(AutoModel, image_encoder, add_pooling_layer=False)
+                image_tower = load_model(AutoModel, image.name, add_pooling_layer=False)
             else:
-                config = load_pretrained(AutoConfig, image_encoder)
+                config = load_pretrained("AutoConfig", image.name)
                 image_tower = AutoModel.from_config(config, add_pooling_layer=False)
-            text_tower = load_model(AutoModel, text_encoder, add_pooling_layer=False)
+            image.check_images(processor, image_tower)
+            text_tower = load_model(AutoModel, text.name, add_pooling_layer=False)
             self.model = TwoTowers(image_tower, text_tower, self.locked, projection).to(device)
-        limit = min(self.max_tokens, text_tower.config.max_position_embeddings)
+        limit = min(self.max_tokens, text_limit(tokenizer, text_tower, text))
         self.collate = PairCollate(processor, tokenizer, limit)
         augmented = not self.locked and self.unlocked.augment
         self.augment = ImageAugmentation(image_tower.config.image_size) if augmented else None
@@ -229,16 +242,9 @@ class DualEncoder(PairEncoder):
         self.device = make_accelerator(self.device).device
         self.model.to(self.device).eval()
         drawn = np.unique(order.indices(0, self.training.samples_seen))
-        return embed_subset(
-            subset,
-            drawn,
-            folder / "embeddings" / fingerprint,
-            self.image_features,
-            partial(to_pixels, self.collate.processor),
-            self.eval_batch_size,
-            self.training.workers_on(self.device),
-            self.device,
-        )
+        cached, size = folder / "embeddings" / fingerprint, self.eval_batch_size
+        pixels, workers = partial(to_pixels, self.collate.processor), self.training.workers_on(self.device)
+        return embed_subset(subset, drawn, cached, self.image_features, pixels, size, workers, self.device)
 
     def save(self, path: Path) -> None:
         """Write ``image/`` and ``text/`` in the hub's format, the heads in ``heads.safetensors``."""
@@ -258,14 +264,11 @@ class DualEncoder(PairEncoder):
         self.locked = json.loads((path / "config.json").read_text(encoding="utf-8"))["locked"]
         saved = load_file(path / "heads.safetensors")
         projection = len(saved["text_head.weight"])
-        self._assemble(str(path / "image"), str(path / "text"), True, projection, device)
+        image, text = (Checkpoint(str(path / part)) for part in ("image", "text"))
+        self._assemble(image, text, True, projection, device)
         for name, head in self._heads().items():
             head.copy_(head.new_tensor(saved[name]))
 
     def _heads(self) -> dict[str, torch.Tensor]:
         towers = ("image_tower.", "text_tower.")
         return {name: p.data for name, p in self.model.named_parameters() if not name.startswith(towers)}
-
-    def working_folders(self, folder: Path) -> list[Path]:
-        """Return checkpoints and cached embeddings (a gigabyte per 300,000 images)."""
-        return [*super().working_folders(folder), folder / "embeddings"]

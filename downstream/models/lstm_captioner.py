@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.progress import MetricLogger
@@ -62,7 +63,7 @@ class LstmCaptioner(CaptioningModel):
             raise UserError(
                 "downstream=lstm_captioner reads its images at random offsets; set training.source=index"
             )
-        self.encoder = Checkpoint(encoder)
+        self.encoder = Checkpoint(encoder, "downstream.lstm_captioner.encoder")
         self.training = training
         self.width = width
         self.dropout = dropout
@@ -77,8 +78,17 @@ class LstmCaptioner(CaptioningModel):
 
     def _load_encoder(self, name: str, device: torch.device) -> None:
         self.processor = load_image_processor(name)
-        self.cnn = load_encoder(name).to(device).eval()
+        cnn = load_encoder(name).eval()
+        self.encoder.check_images(self.processor, cnn)
+        self.cnn = cnn.to(device)
         self.device = device
+
+    def try_out(self, pairs: Sequence[Sample], device: torch.device) -> None:
+        """Write a caption by an untrained LSTM with the vocabulary of the pairs."""
+        self.build(device)
+        self.tokenizer = make_tokenizer((pair.text for pair in pairs), 1)
+        self.model = self._make_lstm(len(self.tokenizer), self.width)
+        self.caption([pairs[0].image])
 
     def _make_lstm(self, words: int, width: int) -> Any:
         from downstream.models.lstm_network import CaptionLstm
@@ -150,10 +160,6 @@ class LstmCaptioner(CaptioningModel):
         weights = load_file(path / WEIGHTS)
         self.model = self._make_lstm(*weights["words.weight"].shape)
         self.model.load_state_dict(weights)
-
-    def working_folders(self, folder: Path) -> list[Path]:
-        """Return checkpoints and cached features (8 GB per million images of a ResNet)."""
-        return [*super().working_folders(folder), folder / "embeddings"]
 
 
 def make_tokenizer(captions: Iterable[str], threshold: int) -> Any:

@@ -15,22 +15,15 @@ TIMM = "timm_wrapper"  # what transformers calls the config of any timm model
 
 def load_encoder(name: str) -> Any:
     """Load a vision model of transformers or timm by hub name or folder; it outputs (n, positions, width)."""
-    from transformers import AutoConfig, AutoModel
-
-    config = load_pretrained(AutoConfig, name)
-    if not is_timm(config):
-        return load_model(AutoModel, name)
+    config = load_pretrained("AutoConfig", name)
+    if config.model_type != TIMM:
+        return load_model("AutoModel", name)
     # timm (1.0.31) also writes the number of classes into these arguments, where transformers (5.23) fails on it.
     config.model_args = {k: v for k, v in (config.model_args or {}).items() if k != "num_classes"}
     config.do_pooling = False  # the decoder attends to positions
-    encoder = load_model(AutoModel, name, config=config)
+    encoder = load_model("AutoModel", name, config=config)
     encoder.config.hidden_size = encoder.timm_model.num_features
     return as_positions(encoder)
-
-
-def is_timm(config: Any) -> bool:
-    """Return whether a transformers config describes a timm model."""
-    return bool(config.model_type == TIMM)
 
 
 def as_positions(encoder: Any) -> Any:

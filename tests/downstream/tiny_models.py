@@ -1,6 +1,7 @@
 """Small random checkpoints in the hub's format, and subsets that live in memory."""
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -93,6 +94,35 @@ def save_gpt2(
     GPT2LMHeadModel(
         GPT2Config(n_embd=width, n_layer=layers, n_head=heads, bos_token_id=end, eos_token_id=end, **sizes)
     ).save_pretrained(folder)
+    return folder
+
+
+def save_decoder(folder: Path, model: Any) -> Path:
+    """A language model of another family, with the tokenizer of `save_gpt2`, which has at most 400 tokens."""
+    save_gpt2(folder, CAPTIONS)
+    model.save_pretrained(folder)
+    return folder
+
+
+def save_roberta(folder: Path, model: Any) -> Path:
+    """A RoBERTa, whose positions start after its padding token, with a tokenizer that has one."""
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    bpe = ByteLevelBPETokenizer()
+    bpe.train_from_iterator(
+        CAPTIONS * 10, vocab_size=400, special_tokens=list(special.values()), show_progress=False
+    )
+    PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, **special).save_pretrained(folder)
+    model.save_pretrained(folder)
+    return folder
+
+
+def edited(source: str | Path, folder: Path, file: str, **changes: Any) -> Path:
+    """A copy of a checkpoint with other values in a file of JSON."""
+    shutil.copytree(source, folder)
+    write_text(folder / file, json.dumps(json.loads((folder / file).read_text()) | changes))
     return folder
 
 

@@ -7,11 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import transformers
 
+from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.demo import pool
 from benchmark.run import job
 from tests.command_line import Done, Run, assert_lines, assert_one_line
+from tests.downstream.tiny_models import save_decoder
+from tests.jobs import make_job
 from tests.pools import jpeg, rows, write_metadata, write_pool
 
 MODELS = Path("benchmark/demo/models").resolve()
@@ -232,7 +236,7 @@ def test_doctor_draws_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     assert states["evalset=demo classes"] == "first use"
     assert states["filter=icc checkpoint model"] == states["downstream=captioner checkpoint swin"] == "yes"
     assert not any("checkpoint vit" in what for what in states)  # of another command
-    assert not cache_dir().exists()
+    assert list(cache_dir().rglob("*.json")) == list(cache_folder("trials").iterdir())
 
 
 def test_doctor_says_what_is_missing(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,3 +266,57 @@ def test_doctor_ends_with_commands_for_a_whole_sweep(
     assert commands[2].startswith("# Polos weights for Polos: Polos needs its authors' weights: unzip https")
     assert len(commands) == 3
     assert done.returncode == 2
+
+
+@pytest.fixture
+def opt(tmp_path: Path) -> str:
+    """A decoder that cannot look at an image."""
+    config = transformers.OPTConfig(
+        vocab_size=400,
+        hidden_size=32,
+        num_hidden_layers=1,
+        ffn_dim=64,
+        num_attention_heads=4,
+        word_embed_proj_dim=32,
+    )
+    folder = save_decoder(tmp_path / "opt", transformers.OPTForCausalLM(config))
+    return f"models.captioner.decoder={folder}"
+
+
+@pytest.mark.parametrize("task", ["run", "train"])
+def test_checkpoints_are_tried_before_scoring(run: Run, folder: Path, opt: str, task: str) -> None:
+    command = chain(folder, "filter=random", "downstream=captioner", opt, f"task={task}")
+    assert_refused(run(*command), f"{opt} (opt) must be a language model with cross-attention")
+
+
+def test_every_model_that_does_not_fit_has_a_line(run: Run, folder: Path, opt: str) -> None:
+    text = opt.replace("models.captioner.decoder", "models.dual_encoder.text")
+    assert_refused(
+        run(*chain(folder, "filter=random", opt, text)), f"{opt} (opt) must be", f"{text} (opt) must be"
+    )
+
+
+def test_doctor_tries_checkpoints(run: Run, folder: Path, opt: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    done = run(*chain(folder, "filter=random", opt, "task=doctor"))
+    assert done.returncode == 2
+    assert rows_of(done)["trial dual_encoder"] == "yes"
+    assert f"# captioner: {opt} (opt) must be" in done.stdout
+    assert "error: this command cannot run without captioner; see the list" in done.stderr
+
+
+@pytest.mark.parametrize("extra", ["task=score", "task=select", "plan=true"])
+def test_commands_that_do_not_train_try_nothing(run: Run, folder: Path, opt: str, extra: str) -> None:
+    done = run(*chain(folder, "filter=random", opt, extra))
+    assert done.returncode == 0, done.stderr
+    assert not cache_folder("trials").exists()
+
+
+def test_fetched_checkpoints_are_tried_before_scoring(folder: Path, opt: str) -> None:
+    """As if the check had found that they will be fetched."""
+    for task in ("run", "train"):
+        job = make_job(*chain(folder, "filter=random", "downstream=captioner", opt, f"task={task}"))
+        job.told = frozenset()
+        with pytest.raises(UserError, match=r"\(opt\) must be"):
+            job.run()
+        assert not cache_folder("scores").exists()
