@@ -39,7 +39,8 @@ IDENTITY = ("uid", "url", "key", "text", "status")
 NSFW = "nsfw"
 _IN_PLACE_OF_UID = frozenset({"url", "key"})
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
-MAX_BATCH_BYTES = 1 << 28  # of one column in a batch, decoded
+MAX_BATCH_BYTES = 1 << 26  # of one column in a batch, decoded; Python's text takes up to four times that
+_NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
 _EXACT = 1 << 53  # float64 holds every integer up to here
 _Rows = npt.NDArray[np.int64]
 Record = Mapping[str, pa.Array]
@@ -85,7 +86,7 @@ def read_numbers(
         numbers = np.full((len(rows), len(names)), np.nan)
         for position, name in enumerate(names):
             column = values.get(name)
-            if column is not None and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            if column is not None and any(is_kind(column.type) for is_kind in _NUMERIC):
                 numbers[:, position] = pc.cast(column, pa.float64(), safe=False).to_numpy(False)
         yield rows, numbers
 

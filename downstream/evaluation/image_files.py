@@ -11,7 +11,7 @@ from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.images import decode_image
-from benchmark.core.paths import cache_folder, write_cached
+from benchmark.core.paths import cache_folder, refuse_pointers, write_cached
 from benchmark.core.progress import progress
 
 HOW = "task=fetch gets what can be fetched, and `--help evalset=paper` says how to get the rest"
@@ -52,6 +52,7 @@ def require_images(name: str, images: Iterable[ImageFile]) -> None:
     if absent:
         files = f"{len(absent)} image files are" if len(absent) > 1 else "an image file is"
         raise AbsentError(f"evaluation set {name}: {files} missing ({min(absent)})")
+    refuse_pointers(paths)
 
 
 def _is_file(path: Path) -> bool:
