@@ -6,7 +6,6 @@ as such a file is only renamed there, and two processes would hold one lock. 100
 
 import errno
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,9 +43,8 @@ def locked(path: Path) -> Iterator[None]:
         log.info("waiting for another process, which is making %s", path)
         lock.acquire()
     except OSError as error:
-        if error.errno in READ_ONLY and not path.exists():
-            raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
-        if error.errno not in (*NO_LOCKS, *READ_ONLY):
+        if error.errno not in NO_LOCKS and not (error.errno in READ_ONLY and path.exists()):
+            error.filename = str(path)
             raise
         log.debug("%s cannot be locked (%s)", path, error)
     try:

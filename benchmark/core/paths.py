@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import unquote
@@ -54,19 +54,16 @@ def user_path(text: str | Path) -> Path:
 
 def refuse_pointers(paths: Iterable[Path]) -> None:
     """Raise `UserError` for pointers of Git LFS, which clones without it have in place of large files."""
-    pointers = sorted(filter(_is_pointer, paths))
+    files = filter(os.path.isfile, paths)  # pathlib's raises OSError for names that no file can have
+    small = (path for path in files if path.stat().st_size < _POINTER_BYTES)
+    pointers = sorted(
+        p for p in small if p.read_bytes().startswith(b"version https://git-lfs.github.com/spec/")
+    )
     if pointers:
         others = f" (as are {len(pointers) - 1:,} other files)" if len(pointers) > 1 else ""
         raise UserError(
             f"{pointers[0]} is a Git LFS pointer{others}, not the data; run `git lfs pull` in its repository"
         )
-
-
-def _is_pointer(path: Path) -> bool:
-    with suppress(OSError, ValueError):  # of a name that no file can have
-        small = path.is_file() and path.stat().st_size < _POINTER_BYTES
-        return small and path.read_bytes().startswith(b"version https://git-lfs.github.com/spec/")
-    return False
 
 
 def mirrors_dir() -> Path:

@@ -273,8 +273,9 @@ def read_records(
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
             present = _present(parquet, columns, names)
             left = parquet.metadata.num_rows
-            if reason := _unusable(parquet, present):
-                drops[reason] += left
+            names_there = Counter(parquet.schema_arrow.names)
+            if any(names_there[name] > 1 for name in present.values()) or not present:
+                drops[batch.METADATA_INVALID if present else batch.CAPTION_MISSING] += left
                 return
             rows = _safe_rows(file, parquet, set(present.values()), batch_size)
             for record in _batches(parquet, rows, present, in_place_of_uid):
@@ -352,14 +353,6 @@ def _present(
         others = once - set(present.values()) - set(present)
         present |= {name: name for name in sorted(others)}
     return present
-
-
-def _unusable(parquet: pq.ParquetFile, present: Mapping[str, str]) -> str | None:
-    """Return why no row of a file can be used, None if some may be."""
-    if not present:
-        return batch.CAPTION_MISSING
-    theirs = Counter(parquet.schema_arrow.names)
-    return batch.METADATA_INVALID if any(theirs[name] > 1 for name in present.values()) else None
 
 
 def _plain(column: pa.Array) -> pa.Array:
