@@ -277,13 +277,13 @@ def test_repeated_captions_take_bounded_memory() -> None:
     words = [f"word{number}" for number in range(50)]
     peaks = []
     for count in (4, 16):
-        shard = [batch([words] * 400, [words] * 400)] * count
+        shard = [batch([words] * 150, [words] * 150)] * count
         tracemalloc.start()
         counters, counts = informativeness._CountNgrams([shard])(0)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert len(counters) == 100
-        assert (counts == 400 * count).all()
+        assert (counts == 150 * count).all()
     assert peaks[1] < 1.5 * peaks[0]
 
 
