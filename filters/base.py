@@ -125,7 +125,7 @@ class Filter(Reader):
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
-        """Return scores of shape (n,); NaN for a sample that cannot be scored."""
+        """Return scores of shape (n,); NaN or an infinity for a sample that cannot be scored."""
 
 
 class Composite(Filter):

@@ -1,5 +1,6 @@
 """A metadata column as the score, such as DataComp's own CLIP similarities."""
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def numeric_scores(values: npt.NDArray[Any], setting: str) -> Scores:
         if values.dtype.kind in "mM":  # times, which numpy may turn into integers
             values = values.astype(str)
         wrong = [value for value in values.tolist() if not _is_exact_number(value)]
-    if wrong and isinstance(wrong[0], int):
+    if wrong and isinstance(wrong[0], int | Decimal):
         raise UserError(
             f"{setting} holds {wrong[0]}, and integers beyond 2^53 cannot be told apart as scores; divide them all"
         )
@@ -51,4 +52,5 @@ def numeric_scores(values: npt.NDArray[Any], setting: str) -> Scores:
 
 
 def _is_exact_number(value: object) -> bool:
-    return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) <= MAX_INTEGER)
+    exact = isinstance(value, int | Decimal) and -MAX_INTEGER <= value <= MAX_INTEGER
+    return value is None or isinstance(value, float) or exact

@@ -17,7 +17,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_file
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
-from benchmark.core.uids import UidArray, encode_uid_column, sort_uids
+from benchmark.core.uids import UidIndex, encode_uid_column
 from filters.base import Filter, Scores
 from filters.column import numeric_scores
 
@@ -44,7 +44,7 @@ class ScoreFile(Filter):
     def __init__(self, path: str, column: str) -> None:
         self.path = str(path)
         self.column = column
-        self._uids: UidArray | None = None
+        self._rows: UidIndex | None = None
         self._scores: Scores = np.empty(0)
         self._by_caption: dict[str, float] = {}
 
@@ -87,23 +87,18 @@ class ScoreFile(Filter):
 
     def _by_uid(self, path: Path, keys: pa.ChunkedArray) -> None:
         try:
-            uids = encode_uid_column(keys)
+            self._rows = UidIndex(
+                encode_uid_column(keys)[::-1]
+            )  # finds the last of equal uids: here the first wins
         except ValueError as error:
             raise UserError(f"{path}: {error}; uids are 32 hex characters or UUIDs") from None
-        order = sort_uids(uids)  # stable: of equal uids the first one wins
-        self._uids, self._scores = uids[order], self._scores[order]
+        self._scores = np.append(self._scores[::-1], self._scores.dtype.type(np.nan))  # for row -1
 
     def score(self, batch: Batch) -> Scores:
         """Return the file's scores of shape (n,)."""
-        if self._uids is None:
+        if self._rows is None:
             return np.array([self._by_caption.get(text, np.nan) for text in batch.texts], self._scores.dtype)
-        positions = np.searchsorted(self._uids, batch.uids)
-        listed = np.zeros(len(batch), bool)
-        inside = positions < len(self._uids)
-        listed[inside] = self._uids[positions[inside]] == batch.uids[inside]
-        scores = np.full(len(batch), np.nan, self._scores.dtype)
-        scores[listed] = self._scores[positions[listed]]
-        return scores
+        return self._scores[self._rows.find(batch.uids)]
 
     def _file(self) -> Path:
         path = user_path(self.path)

@@ -18,6 +18,7 @@ from benchmark.core.paths import cache_folder
 log = logging.getLogger(__name__)
 # Of a system call that is missing, of NFS without a lock daemon, and of FUSE.
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP)
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 @contextmanager
@@ -27,22 +28,25 @@ def locked(path: Path) -> Iterator[None]:
     Another process may have made it in the meantime: check whether `path` exists before making it. The lock of a
     process that dies is released. On a file system without locks, such as some of clusters, nothing is held: files
     are written whole, so two processes that make the same do so twice. Parts of a pool (``task.shards=3/8``) and
-    workers of one run never make the same.
+    workers of one run never make the same. In a read-only cache what is there is read without a lock.
+
+    Raises OSError, which names `path`, if it is missing in a read-only cache.
     """
     name = hash_text(str(path.absolute()), 32)
     file = cache_folder("locks") / f"{name}.lock"
-    file.parent.mkdir(parents=True, exist_ok=True)
     # A file that marks what is held, the fallback, would outlive a process that is killed on another machine.
     lock = FileLock(file, fallback_to_soft=False)
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
         log.info("waiting for another process, which is making %s", path)
         lock.acquire()
     except OSError as error:
-        if error.errno not in NO_LOCKS:
+        if error.errno not in NO_LOCKS and not (error.errno in READ_ONLY and path.exists()):
+            error.filename = str(path)
             raise
-        log.debug("%s is on a file system without locks", file)
+        log.debug("%s cannot be locked (%s)", path, error)
     try:
         yield
     finally:

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +17,7 @@ from benchmark.core.temporaries import remove_folder, temporary_beside
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 REFERENCE_RESULTS = CHECKOUT / "results" / "reference"  # not in the wheel
 FLUSHED_AT_ONCE = 16
+_POINTER_BYTES = 1024  # of Git LFS, by its specification
 # Files of users, or with fingerprints and versions in their names.
 _Kept = Literal["augmented", "corenlp", "data", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]
 _Computed = Literal[
@@ -43,8 +44,27 @@ def cache_folder(room: Room, *parts: str) -> Path:
 
 
 def user_path(text: str | Path) -> Path:
-    """Return a path that a user gives, ``file://`` and ``~`` resolved; an unknown user's ``~`` stays as it is."""
-    return Path(os.path.expanduser(str(text).removeprefix("file://")))  # noqa: PTH111  pathlib's raises RuntimeError
+    """Return a path that a user gives, ``file://`` and ``~`` resolved; an unknown user's ``~`` stays as it is.
+
+    Raises `UserError` as `refuse_pointers`.
+    """
+    path = Path(os.path.expanduser(str(text).removeprefix("file://")))  # noqa: PTH111  pathlib's raises RuntimeError
+    refuse_pointers([path])
+    return path
+
+
+def refuse_pointers(paths: Iterable[Path]) -> None:
+    """Raise `UserError` for pointers of Git LFS, which clones without it have in place of large files."""
+    files = filter(os.path.isfile, paths)  # pathlib's raises OSError for names that no file can have
+    small = (path for path in files if path.stat().st_size < _POINTER_BYTES)
+    pointers = sorted(
+        p for p in small if p.read_bytes().startswith(b"version https://git-lfs.github.com/spec/")
+    )
+    if pointers:
+        others = f" (as are {len(pointers) - 1:,} other files)" if len(pointers) > 1 else ""
+        raise UserError(
+            f"{pointers[0]} is a Git LFS pointer{others}, not the data; run `git lfs pull` in its repository"
+        )
 
 
 def mirrors_dir() -> Path:

@@ -7,8 +7,9 @@ from typing import Any
 
 # A password may hold a slash, which should be %2F; a port is followed by one.
 _USER = re.compile(r"(?<=://)(?:[^/\s'\"]*|[^/\s'\":@]*:(?!\d+/)[^\s'\"@]*)@")
-# All queries but the name of a view on W&B, without which its URL would lead elsewhere.
-_QUERY = re.compile(r"(\b[a-zA-Z][\w+.-]*://[^\s?'\"]*)\?(?!nw=\w+(?:\s|$))[^\s'\"]+")
+# From the first parameter, query or fragment on; but the name of a view on W&B, without which its URL would lead
+# elsewhere, and names of this machine's files, which may have these characters.
+_SECRETS = re.compile(r"(\b(?!file:)[a-zA-Z][\w+.-]*://[^\s?;#'\"]*[?;#])(?!nw=\w+(?:\s|$))[^\s'\"]+")
 
 # C0 and C1 controls, marks of writing direction, separators of lines and paragraphs, and halves of characters, which
 # no encoding has.
@@ -16,8 +17,8 @@ _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 
 
 def redact(text: str) -> str:
-    """Return `text` with ``***`` for the user and the query, which may be a signature, of every URL in it."""
-    return _QUERY.sub(r"\1?***", _USER.sub("***@", text))
+    """Return `text` with ``***`` for all that may be a secret in its URLs: user, parameters, query, fragment."""
+    return _SECRETS.sub(r"\1***", _USER.sub("***@", text))
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 
 from benchmark.core.errors import UserError, panics_as_errors
 from benchmark.core.identity import Identified
-from benchmark.core.paths import user_path
+from benchmark.core.paths import refuse_pointers, user_path
 from benchmark.core.requirements import Requirement, look, provide
 from benchmark.models.hub import to_download, unused_files, used_files, without_damaged
 
@@ -39,6 +39,7 @@ def find_checkpoint(name: str) -> Path:
     """
     path = user_path(name)
     if path.is_dir():
+        refuse_pointers(path.rglob("*"))
         if missing := _missing_weights(path):
             raise UserError(f"checkpoint {name} is incomplete: it lacks {missing}; copy or download it again")
         return path

@@ -10,13 +10,15 @@ from functools import cache, cached_property
 from itertools import chain, product
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_file, hash_json
-from benchmark.core.paths import cache_folder, write_cached
+from benchmark.core.images import IMAGE_EXTENSIONS
+from benchmark.core.paths import cache_folder, refuse_pointers, write_cached
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.progress import progress
 from benchmark.core.sanitize import redact
@@ -27,6 +29,8 @@ from benchmark.pool.tar_samples import field_names
 log = logging.getLogger(__name__)
 TAR, PARQUET = ".tar", ".parquet"
 DEPTH = 3  # folders that are searched below the one where shards may be nested
+IMAGES = {"image", "img", *IMAGE_EXTENSIONS}  # names of columns that may hold encoded images
+_TEXT = re.compile("(large_)?(string|binary)|dictionary|str$|null|None")  # types of Arrow and of JSON
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -107,6 +111,7 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
             raise UserError(
                 f"pool.url: {min(odd)} must be a file, not a folder, pipe, device or broken link; move it elsewhere"
             )
+        refuse_pointers(paths)
     return tars, metadata
 
 
@@ -202,16 +207,16 @@ class PoolFields:
     @cached_property
     def keyed(self) -> bool:
         """Whether keys distinguish samples without uid and url: False if the metadata lacks keys."""
-        names = next(self._schemas(), None)
-        if names is None:
+        schema = next(self._schemas(), None)
+        if schema is None:
             return True
-        present = [ours for ours in ("uid", "url", "key") if pick_column(ours, self._columns, names)]
+        present = [ours for ours in ("uid", "url", "key") if pick_column(ours, self._columns, schema.names)]
         if not present:
             log.warning(
                 "pool %s has no column uid, url or key: captions tell its pairs apart, and those with the same"
                 " caption count as one; its columns are %s (name that of urls with pool.columns.url=NAME)",
                 self._pool,
-                ", ".join(names),
+                ", ".join(schema.names),
             )
         return "key" in present
 
@@ -222,7 +227,7 @@ class PoolFields:
             return
         present = set[str]()
         of_tar = [] if self._tar is None else [[*chain(*field_names(self._tar))]]
-        for names in chain(self._schemas(), of_tar):
+        for names in chain((schema.names for schema in self._schemas()), of_tar):
             present.update(names)
             if present.issuperset(named.values()):
                 return
@@ -235,8 +240,8 @@ class PoolFields:
     def check_columns(self, columns: Collection[str]) -> None:
         """Raise `UserError` for one of our columns that no parquet has; opens them until all columns are found."""
         present = set[str]()
-        for names in self._schemas():
-            present.update(names)
+        for schema in self._schemas():
+            present.update(schema.names)
             missing = sorted(c for c in columns if pick_column(c, self._columns, present) is None)
             if not missing:
                 return
@@ -249,18 +254,43 @@ class PoolFields:
             raise UserError(f"pool {self._pool} has no column {missing[0]!r} in its metadata; {hint}")
 
     def naming_hint(self) -> str:
-        """Return the fields of the first file that can be read, and how to name that of the captions."""
-        names = next(self._schemas(), None)
-        if names is None and self._tar is not None:
-            names, extensions = field_names(self._tar)
-            if not names:
+        """Return the fields of the first file that can be read, and how to name that of the captions, a text."""
+        schema = next(self._schemas(), None)
+        kinds = {} if schema is None else {field.name: str(field.type) for field in schema}
+        if schema is None and self._tar is not None:
+            fields, extensions = field_names(self._tar)
+            if not fields:
                 held = " and ".join(f".{extension}" for extension in extensions) or "nothing"
                 return (
                     f"its tars hold {held}: images must end in .jpg, .png, ..., captions in .txt or .json; name other"
                     " extensions with pool.columns.image=NAME pool.columns.text=NAME"
                 )
-        columns = f"the columns {', '.join(names)}" if names else "no columns"
+            kinds = {name: type(value).__name__ for name, value in fields.items()}
+        name = pick_column("text", self._columns, kinds) or ""
+        if name and not _TEXT.match(kinds[name]):
+            return (
+                f"its column {name} holds {kinds[name]}, and a caption must be text: write one text per pair into a"
+                " column, and name that with pool.columns.text=NAME"
+            )
+        columns = f"the columns {', '.join(kinds)}" if kinds else "no columns"
         return f"it has {columns}; name that of the captions with pool.columns.text=NAME"
+
+    def images_hint(self) -> str:
+        """Return how to get the images of a pool without tars."""
+        schema = next(self._schemas(), pa.schema([]))
+        for field in schema:
+            of_hub = pa.types.is_struct(field.type) and field.type.get_field_index("bytes") >= 0
+            if of_hub or (field.name.lower() in IMAGES and str(field.type).endswith("binary")):
+                return (
+                    f"they are inside the parquet files, in column {field.name}: write each pair as KEY.jpg and"
+                    " KEY.txt into tars and give their folder as pool.url; filters of captions need no tars"
+                )
+        if pick_column("url", self._columns, schema.names) is None:
+            return "it has no urls to download them from either; give a folder with tars, or name pool.columns.url"
+        return (
+            "choose pairs by their captions with task=export filter=icc in place of this command's task and filter,"
+            " and download their images with the img2dataset command in the README.md that it writes"
+        )
 
     def uid_hint(self) -> str:
         """Return the first uid of the metadata, and the rule for uids."""
@@ -276,12 +306,13 @@ class PoolFields:
                 )
         return must
 
-    def _schemas(self) -> Iterator[list[str]]:
+    def _schemas(self) -> Iterator[pa.Schema]:
         """Yield the columns of each metadata parquet that can be opened."""
         for shard in self._metadata:
             try:
                 with open_file(shard.url) as file:
-                    names = pq.ParquetFile(file).schema_arrow.names
+                    schema = pq.ParquetFile(file).schema_arrow
+                    _ = schema.names
             except DAMAGE:
                 continue  # a broken file; the next one shows the columns
-            yield names
+            yield schema

@@ -16,6 +16,7 @@ from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_TOO_LONG, UID_INVALID, SampleError
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_json
+from benchmark.core.paths import refuse_pointers
 from benchmark.core.storage import local_path
 from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
@@ -180,6 +181,7 @@ def _parquet_files(path: Path) -> list[Path]:
     files = whole_files(path, "*.parquet") if path.is_dir() else [path]
     if not files or not files[0].is_file():
         raise UserError(f"captions.files: no parquet file at {path}; give what task=augment printed")
+    refuse_pointers(files)
     for file in files:
         try:
             schema = pq.read_schema(file)

@@ -39,7 +39,8 @@ IDENTITY = ("uid", "url", "key", "text", "status")
 NSFW = "nsfw"
 _IN_PLACE_OF_UID = frozenset({"url", "key"})
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
-MAX_BATCH_BYTES = 1 << 28  # of one column in a batch, decoded
+MAX_BATCH_BYTES = 1 << 26  # of one column in a batch, decoded; Python's text takes up to four times that
+_NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
 _EXACT = 1 << 53  # float64 holds every integer up to here
 _Rows = npt.NDArray[np.int64]
 Record = Mapping[str, pa.Array]
@@ -85,7 +86,7 @@ def read_numbers(
         numbers = np.full((len(rows), len(names)), np.nan)
         for position, name in enumerate(names):
             column = values.get(name)
-            if column is not None and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            if column is not None and any(is_kind(column.type) for is_kind in _NUMERIC):
                 numbers[:, position] = pc.cast(column, pa.float64(), safe=False).to_numpy(False)
         yield rows, numbers
 
@@ -272,8 +273,9 @@ def read_records(
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
             present = _present(parquet, columns, names)
             left = parquet.metadata.num_rows
-            if reason := _unusable(parquet, present):
-                drops[reason] += left
+            names_there = Counter(parquet.schema_arrow.names)
+            if any(names_there[name] > 1 for name in present.values()) or not present:
+                drops[batch.METADATA_INVALID if present else batch.CAPTION_MISSING] += left
                 return
             rows = _safe_rows(file, parquet, set(present.values()), batch_size)
             for record in _batches(parquet, rows, present, in_place_of_uid):
@@ -351,14 +353,6 @@ def _present(
         others = once - set(present.values()) - set(present)
         present |= {name: name for name in sorted(others)}
     return present
-
-
-def _unusable(parquet: pq.ParquetFile, present: Mapping[str, str]) -> str | None:
-    """Return why no row of a file can be used, None if some may be."""
-    if not present:
-        return batch.CAPTION_MISSING
-    theirs = Counter(parquet.schema_arrow.names)
-    return batch.METADATA_INVALID if any(theirs[name] > 1 for name in present.values()) else None
 
 
 def _plain(column: pa.Array) -> pa.Array:

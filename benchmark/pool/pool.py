@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
-from benchmark.core.batch import CAPTION_MISSING, KEY_WITH_DOT, UID_INVALID, Batch, counts
+from benchmark.core.batch import CAPTION_MISSING, KEY_WITH_DOT, SHARD_CORRUPT, UID_INVALID, Batch, counts
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
@@ -116,9 +116,7 @@ class Pool:
         if "image" in needs:
             if not self._tars:
                 raise UserError(
-                    f"pool {self.name} ({self.url}) holds metadata only, no tars, and images are needed; choose pairs"
-                    " by their captions with task=export filter=icc in place of this command's task and filter, and"
-                    " download their images with the img2dataset command in the README.md that it writes"
+                    f"pool {self.name} ({self.url}) holds no tars, and images are needed; {self.fields.images_hint()}"
                 )
             return self._tars
         if self._metadata:
@@ -250,4 +248,6 @@ class Pool:
             hint = f"; {self.fields.uid_hint()}"
         elif drops[CAPTION_MISSING]:
             hint = f"; {self.fields.naming_hint()}"
+        elif drops[SHARD_CORRUPT]:
+            hint = "; copy or download its files again"
         return UserError(f"pool {self.name} ({self.url}) has no usable pair ({reasons}){hint}")

@@ -91,15 +91,15 @@ class SampleReader:
         return None if name is None else fields[name]
 
 
-def field_names(path: Path) -> tuple[list[str], list[str]]:
-    """Return the JSON fields of the first sample of a tar that has any, and the extensions of its members so far."""
+def field_names(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the JSON of the first sample of a tar that has any, and the extensions of its members so far."""
     extensions: dict[str, None] = {}
     for members in _group(path, {}, Counter()):
         extensions |= dict.fromkeys(members.places)
         with suppress(SampleError):
             if fields := parse_json(members.metadata):
-                return list(fields), list(extensions)
-    return [], list(extensions)
+                return fields, list(extensions)
+    return {}, list(extensions)
 
 
 def parse_json(raw: bytes | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -360,6 +361,12 @@ def _writable(setting: str, job: Job) -> Found:
         yield look(setting, lambda: require_writable(setting, Path(str(folder))))
 
 
+def _cache(_: Job) -> Found:
+    # A read-only cache may hold all that the command needs; without it, the first write ends the command.
+    if not cache_dir().is_dir() or os.access(cache_dir(), os.W_OK):
+        yield look("XDG_CACHE_HOME", lambda: require_writable("XDG_CACHE_HOME", cache_dir()))
+
+
 def _text_file(setting: str, job: Job) -> Found:
     path = OmegaConf.select(job.cfg, setting)
     if path is not None:
@@ -386,7 +393,7 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "training.shards": partial(_writable, "training.shards"),
     "task.annotations": partial(_text_file, "task.annotations"),
     "task.ratings": partial(_text_file, "task.ratings"),
-    "cache": lambda _: [look("XDG_CACHE_HOME", lambda: require_writable("XDG_CACHE_HOME", cache_dir()))],
+    "cache": _cache,
 }
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
 SELECT = SCORE | {"size", "selector"}

@@ -37,7 +37,7 @@ def check_size(cfg: DictConfig, pool: Pool | None) -> None:
     k, scale = subset_size(cfg), int(cfg.pool.scale)
     drawn = OmegaConf.select(cfg, "pool.demo.pairs")
     listed = drawn if drawn is not None or pool is None else pool.count()
-    if listed is not None and k is not None and k > listed:
+    if listed and k is not None and k > listed:  # none: its files are damaged or empty, which scoring says
         paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"
         asked = f"{k:,} pairs" if scale == 1 else paper
         found = f"pool {cfg.pool.name} lists {listed:,}" if drawn is None else f"pool.demo.pairs={drawn}"

@@ -53,7 +53,14 @@ def write_part(
 def read_part(path: Path) -> tuple[UidArray, Scores]:
     """Read the n uids and scores that `write_part` wrote."""
     table = read_columns(path, *UID_COLUMNS, SCORE)
-    return read_uid_columns(table), to_numpy(table[SCORE])
+    return read_uid_columns(table), scores_of(table)
+
+
+def scores_of(table: pa.Table) -> Scores:
+    """Return the n scores of a part: NaN for an infinity, such as an overflow, which ranks nothing."""
+    scores = to_numpy(table[SCORE])
+    infinite = np.isinf(scores)
+    return np.where(infinite, scores.dtype.type(np.nan), scores) if infinite.any() else scores
 
 
 def read_columns(path: Path, *columns: str) -> pa.Table:

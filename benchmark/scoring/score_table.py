@@ -29,7 +29,15 @@ from benchmark.core.uids import (
 from benchmark.core.usage import Seconds
 from benchmark.pool.pairs import SCHEMA, pair_tables
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_parts import SCORE, Costs, PartInfo, read_columns, read_part, total_cost
+from benchmark.scoring.score_parts import (
+    SCORE,
+    Costs,
+    PartInfo,
+    read_columns,
+    read_part,
+    scores_of,
+    total_cost,
+)
 from filters.base import Scores
 
 _MIX_HIGH = np.uint64(0xBF58476D1CE4E5B9)
@@ -183,7 +191,7 @@ class PartSource(ScoreSource):
         return prefetch_map(lambda path: read_columns(path, *columns), self._paths.values(), 1)
 
     def _scores_of(self, table: pa.Table) -> Scores:
-        return np.asarray(to_numpy(table[SCORE]), self.dtype)
+        return np.asarray(scores_of(table), self.dtype)
 
 
 @dataclass

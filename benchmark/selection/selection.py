@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import NO_SCORE
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.paths import write_text
 from benchmark.core.records import json_text
@@ -115,7 +116,14 @@ def subset_files(path: Path, selection: Selection) -> list[Path]:
 
 
 def write_selection(path: Path, selection: Selection, manifest: Manifest) -> None:
-    """Write the DataComp subset file of each epoch (see `subset_files`), and the ``.json`` manifest."""
-    for file, uids in zip(subset_files(path, selection), selection.epochs, strict=True):
+    """Write the DataComp subset file of each epoch (see `subset_files`), and the ``.json`` manifest.
+
+    In a cache that has both nothing is written: it may be read-only.
+    """
+    files, record = subset_files(path, selection), path.with_suffix(".json")
+    text = json_text(asdict(manifest), indent=2) + "\n"
+    if all(map(intact, files)) and record.is_file() and record.read_bytes() == text.encode():
+        return
+    for file, uids in zip(files, selection.epochs, strict=True):
         write_subset(file, uids)
-    write_text(path.with_suffix(".json"), json_text(asdict(manifest), indent=2) + "\n")
+    write_text(record, text)

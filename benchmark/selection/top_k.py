@@ -26,7 +26,7 @@ def select_top_k(table: ScoreTable, k: int, seed: int) -> Selection:
 
     The scores are read three times (float32) or five times (float64), a block at a time: memory is that of k uids.
 
-    Raises `UserError` when fewer than k samples have a score. Infinities are scores like any other.
+    Raises `UserError` when fewer than k samples have a score.
     """
     counts = ScoreCounts(table.source.scores, table.source.dtype)
     drops = check_scored(table.drops, len(table), counts.scored, k)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.errors import UserError
+from benchmark.core.paths import refuse_pointers
 
 BATCH = 10_000  # rows of Parquet in memory
 COMMAS: Mapping[str, Any] = {"delimiter": ","}
@@ -32,6 +33,7 @@ class TextFile:
         """Return the names of the columns. Raises `UserError` if the file is missing or cannot be read."""
         if not self.path.is_file():
             raise UserError(f"{self.setting}={self.path} does not exist; give the path of a file")
+        refuse_pointers([self.path])
         with self._damage_as_one_line():
             if self.separated is None:
                 return list(pq.read_schema(self.path).names)

@@ -69,7 +69,9 @@ class EvaluationSet:
     ties: Ties = "against"
 
     def __post_init__(self) -> None:
-        if not self.items or self.items[0].image is not None:
+        if not self.items:
+            raise UserError(f"evaluation set {self.name} lists no images; give its whole file")
+        if self.items[0].image is not None:
             require_images(self.name, (item.image for item in self.items if item.image))
         odd_ids = [item.image_id for item in self.items if type(item.image_id) not in (int, str)]
         if odd_ids:
@@ -83,7 +85,9 @@ class EvaluationSet:
                 )
         for item in self.items:
             if not item.references:
-                raise UserError(f"evaluation set {self.name}: image {item.image_id} has no captions; {HOW}")
+                raise UserError(
+                    f"evaluation set {self.name}: image {item.image_id} has no captions in its file"
+                )
             odd = [caption for caption in item.references if not _is_text(caption)]
             if odd:
                 raise UserError(
@@ -132,6 +136,12 @@ def karpathy(
     """
 
     def parse(content: Any) -> list[Item]:
+        listed = {str(entry["split"]) for entry in content["images"]}
+        if wrong := [part for part in split.split("+") if part not in listed]:
+            raise UserError(
+                f"evaluation set {name}: split={split} must be of {annotations}, whose splits are"
+                f" {', '.join(sorted(listed)) or 'none'}; it has no {wrong[0]!r}"
+            )
         return [
             Item(
                 image_id=entry.get("cocoid", entry["imgid"]),

@@ -1,5 +1,6 @@
 """The image files of evaluation sets, and hashes of their bytes, which identify sets and find images in a pool."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.images import decode_image
-from benchmark.core.paths import cache_folder, write_cached
+from benchmark.core.paths import cache_folder, refuse_pointers, write_cached
 from benchmark.core.progress import progress
 
 HOW = "task=fetch gets what can be fetched, and `--help evalset=paper` says how to get the rest"
@@ -48,17 +49,11 @@ def require_images(name: str, images: Iterable[ImageFile]) -> None:
     paths = {image.path for image in images}
     if not paths:
         raise UserError(f"evaluation set {name} has no images; {HOW}")
-    absent = [path for path in paths if not _is_file(path)]
+    absent = [path for path in paths if not os.path.isfile(path)]  # noqa: PTH113  pathlib's may raise OSError
     if absent:
         files = f"{len(absent)} image files are" if len(absent) > 1 else "an image file is"
         raise AbsentError(f"evaluation set {name}: {files} missing ({min(absent)})")
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long
-        return False
+    refuse_pointers(paths)
 
 
 @dataclass(frozen=True)

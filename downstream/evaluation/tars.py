@@ -14,7 +14,7 @@ from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_text
 from benchmark.core.images import IMAGE_EXTENSIONS
-from benchmark.core.paths import atomic_write, cache_folder
+from benchmark.core.paths import atomic_write, cache_folder, refuse_pointers
 from benchmark.core.requirements import OnFirstUseError
 from benchmark.core.tar_members import Member, split_name, tar_members
 from downstream.evaluation.image_files import HOW, ImageFile
@@ -46,6 +46,7 @@ def local_file(name: str, url: str) -> Path:
         if isinstance(system, LocalFileSystem):
             if not Path(path).is_file():
                 raise FileNotFoundError("no such file")
+            refuse_pointers([Path(path)])
             return Path(path)
         cached = _cache_path(url)
         if not intact(cached):

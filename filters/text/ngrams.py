@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
+from sys import intern
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmark.core.batch import Batch
@@ -104,9 +105,10 @@ def ngrams(doc: Doc) -> tuple[list[str], list[str]]:
         for token in doc
         if token.pos_ not in FUNCTION and token.lower_ not in STOP and not token.is_space
     ]
-    unigrams = [word for word, speech in words if speech in NOUNS]
+    # Interned, as the captions of a shard may repeat theirs a million times.
+    unigrams = [intern(word) for word, speech in words if speech in NOUNS]
     bigrams = [
-        f"{first} {second}"
+        intern(f"{first} {second}")
         for (first, speech), (second, of_second) in pairwise(words)
         if speech in FIRST and of_second in SECOND
     ]

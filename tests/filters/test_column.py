@@ -1,6 +1,7 @@
 """A metadata column as the score, whatever the files hold under its name."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.top_k import select_top_k
+from filters.base import Filter
 from filters.column import Column, numeric_scores
+from filters.score_file import ScoreFile
 from tests.pools import Row, rows, write_tar
 
 PAIRS = rows(6)
@@ -30,8 +33,8 @@ def write(path: Path, samples: list[Row], values: pa.Array | None) -> None:
     pq.write_table(table, path, write_page_checksum=True, compression="none")
 
 
-def scored(folder: Path) -> ScoreTable:
-    return score_pool(Pool("p", str(folder)), Column("quality"), LocalEngine("cpu", 1))
+def scored(folder: Path, scorer: Filter | None = None) -> ScoreTable:
+    return score_pool(Pool("p", str(folder)), scorer or Column("quality"), LocalEngine("cpu", 1))
 
 
 def by_pair(table: ScoreTable) -> list[float]:
@@ -58,9 +61,37 @@ def test_a_column_of_a_later_file_is_found(tmp_path: Path) -> None:
     assert by_pair(scored(tmp_path)) == pytest.approx([np.nan] * 2 + [1] * 4, nan_ok=True)
 
 
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+@pytest.mark.parametrize("by_file", [False, True])
+def test_infinite_scores_are_none(tmp_path: Path, kind: pa.DataType, by_file: bool) -> None:
+    values = pa.array(np.array([1, np.inf, -np.inf, np.nan, 3, 2], np.float16)).cast(kind)
+    write(tmp_path / "metadata" / "0.parquet", PAIRS, values)
+    pq.write_table(pa.table({"uid": [row.uid for row in PAIRS], "quality": values}), tmp_path / "s.parquet")
+    of_file = ScoreFile(str(tmp_path / "s.parquet"), "quality")
+    table = scored(tmp_path, of_file if by_file else Column("quality"))
+    assert by_pair(table) == pytest.approx([1, np.nan, np.nan, np.nan, 3, 2], nan_ok=True)
+    selection = select_top_k(table, 3, seed=0)
+    assert (selection.threshold, selection.drops) == (1, {NO_SCORE: 3})
+
+
+@pytest.mark.parametrize("by_file", [False, True])
+@pytest.mark.parametrize("kind", [pa.decimal128(6, 3), pa.decimal256(40, 3)])
+def test_decimals_are_numbers(tmp_path: Path, kind: pa.DataType, by_file: bool) -> None:
+    values = pa.array([Decimal("0.125"), None, Decimal(-7), Decimal(9), Decimal(1), Decimal(2)], kind)
+    write(tmp_path / "metadata" / "0.parquet", PAIRS, values)
+    pq.write_table(pa.table({"uid": [row.uid for row in PAIRS], "quality": values}), tmp_path / "s.parquet")
+    of_file = ScoreFile(str(tmp_path / "s.parquet"), "quality")
+    table = scored(tmp_path, of_file if by_file else Column("quality"))
+    assert by_pair(table) == pytest.approx([0.125, np.nan, -7, 9, 1, 2], abs=0, nan_ok=True)
+    pool = Pool("p", str(tmp_path))
+    numbers = pool.metadata_numbers(table.uids, ("quality",))[:, 0]
+    assert np.array_equal(numbers, table.scores, equal_nan=True)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
+        ([Decimal(2**53 + 2)], "holds 9007199254740994"),
         (["0.31", "0.2"], "must be numeric, not '0.31'"),
         ([[0.3], []], "must be numeric, not"),
         ([2**53 + 1, 1], "holds 9007199254740993"),
@@ -68,7 +99,7 @@ def test_a_column_of_a_later_file_is_found(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_a_score_is_told_in_one_line(tmp_path: Path, values: list[Any], message: str) -> None:
     write(tmp_path / "metadata" / "0.parquet", PAIRS[:2], pa.array([1.0, 2.0]))
-    write(tmp_path / "metadata" / "1.parquet", PAIRS[2:4], pa.array(values))
+    write(tmp_path / "metadata" / "1.parquet", PAIRS[2 : 2 + len(values)], pa.array(values))
     with pytest.raises(UserError, match=f"filter.column=quality of the metadata {message}") as error:
         scored(tmp_path)
     assert "\n" not in str(error.value)

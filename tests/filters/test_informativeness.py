@@ -16,6 +16,7 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
+from benchmark.core.mapped_files import MappedArray, save_array
 from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.workers import WORKER_RUNS
@@ -270,3 +271,31 @@ def strings(value: object) -> list[str]:
         return [value]
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [text for child in children for text in strings(child)]
+
+
+def test_repeated_captions_take_bounded_memory() -> None:
+    words = [f"word{number}" for number in range(50)]
+    peaks = []
+    for count in (4, 16):
+        shard = [batch([words] * 150, [words] * 150)] * count
+        tracemalloc.start()
+        counters, counts = informativeness._CountNgrams([shard])(0)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(counters) == 100
+        assert (counts == 150 * count).all()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_sums_of_shards_are_those_of_a_plain_count(tmp_path: Path) -> None:
+    rng, parts, expected = np.random.default_rng(0), list[MappedArray](), Counter[int]()
+    last = 2 * informativeness.COUNTERS - 1
+    for number in range(3):
+        counters = np.unique([*rng.integers(0, last, 500), 0, informativeness.ADDED_AT_ONCE, last])
+        counts = rng.integers(1, 2**30, len(counters))
+        expected.update(dict(zip(counters.tolist(), counts.tolist(), strict=True)))
+        save_array(tmp_path / f"{number}.npy", np.stack([counters, counts]).astype(np.uint32))
+        parts.append(MappedArray(tmp_path / f"{number}.npy"))
+    found, sums = informativeness._sum(parts)
+    assert dict(zip(found.tolist(), sums.tolist(), strict=True)) == expected
+    assert found.tolist() == sorted(expected)

@@ -39,6 +39,7 @@ def odd_type(kind: str) -> Any:
 
 
 TYPES = ("integers", "lists", "structs", "maps", "bytes", "nothing", "times", "times of day", "decimals")
+NUMERIC = ("integers", "nothing", "decimals")
 # Columns of the second file of a pool (None takes one away), and why its four pairs are lost.
 METADATA: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
     "no text": ({"text": None}, {"caption_missing": 4}),
@@ -90,7 +91,8 @@ COLUMNS: Mapping[str, tuple[Any, list[float] | str]] = {
     "nanoseconds": (pa.array([1, 2, 3, 4], pa.timestamp("ns")), "must be numeric"),
     "durations": (pa.array([1, 2, 3, 4], pa.duration("ns")), "must be numeric"),
     "days beyond the calendar": (pa.array([2**31 - 1] * 4, pa.date32()), "must be numeric"),
-    **{kind: (odd_type(kind), "must be numeric") for kind in TYPES if kind not in ("integers", "nothing")},
+    **{kind: (odd_type(kind), "must be numeric") for kind in TYPES if kind not in NUMERIC},
+    "decimals": (odd_type("decimals"), [1.5] * 4),
 }
 
 

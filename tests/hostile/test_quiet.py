@@ -113,6 +113,7 @@ def test_a_password_in_a_url_is_written_nowhere(run: Any, tmp_path: Path, cache:
     with http_server(tmp_path / "web", Behaviour()) as url:
         with_password = url.replace("://", f"://me:{SECRET}@")
         here, pools = f"pool.url={with_password}/a", f"pool.url={with_password}/a,{with_password}/absent"
+        parts = [f"pool.url='{url}/none{mark}token={SECRET}'" for mark in "?;#"]
         commands = [
             ("task=select", "size.samples=30", here),
             ("task=export", "size.samples=30", here),
@@ -121,6 +122,7 @@ def test_a_password_in_a_url_is_written_nowhere(run: Any, tmp_path: Path, cache:
             ("task=select", "size.samples=31", here),
             ("task=select", "size.samples=30,31", here),
             ("task=select", "size.samples=30", pools),
+            *(("task=select", "size.samples=30", part) for part in parts),
         ]
         common = [
             "pool=img2dataset", "filter=no_filter", "engine.workers=1", f"results_dir={tmp_path / 'results'}",

@@ -24,6 +24,7 @@ from benchmark.core.paths import atomic_folder, atomic_write, write_text
 from benchmark.core.temporaries import _remove_orphans, temporary_beside
 from tests.command_line import Run, assert_one_line
 from tests.hostile.damage import small_disk
+from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -130,6 +131,46 @@ def test_a_cache_that_takes_no_files_is_one_line(
         patch.setenv("XDG_CACHE_HOME", str(disk))
         assert_one_line(run("task=score", "filter=random", *pool), line)
         assert not list(disk.rglob("*.parquet"))
+
+
+def test_a_read_only_cache_that_has_all_is_enough(tmp_path: Path, run: Run) -> None:
+    write_pool(tmp_path / "pool", [rows(6), rows(6, start=6)])
+    with small_disk(tmp_path / "disk", "size=2M") as disk, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(disk))
+        pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "engine.workers=1"]
+        first = run("task=select", "filter=random", "size=5", *pool)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        again = run("task=select", "filter=random", "size=5", *pool)
+        assert (again.returncode, again.stdout) == (0, first.stdout), again.stderr
+        for missing, other in {"scores": "filter.seed=1", "selections": "size=4"}.items():
+            done = run("task=select", "filter=random", "size=5", *pool, other)
+            assert_one_line(done, "the disk is read-only; name a folder that takes files (XDG_CACHE_HOME")
+            assert f"/{missing}/" in done.stderr
+
+
+IN_ORDER = """
+import sys
+from pathlib import Path
+from benchmark.core.locks import locked
+for path in map(Path, sys.argv[1:]):
+    try:
+        with locked(path):
+            print("held", path.name)
+    except OSError as error:
+        print(error.strerror, Path(error.filename).name)
+"""
+
+
+def test_a_cache_of_another_user_is_read_without_locks(tmp_path: Path) -> None:
+    (cache := tmp_path / "pairsift").mkdir()
+    (cache / "there").touch()
+    cache.chmod(0o555)
+    # Root may write everywhere, unless it gives that up.
+    drop = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    command = [*drop, sys.executable, "-c", IN_ORDER, str(cache / "there"), str(cache / "missing")]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "held there\nPermission denied missing\n"
 
 
 def test_a_disk_that_fills_up_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:

@@ -20,9 +20,14 @@ from benchmark.run.config import recorded
         ("http://u:pa/ss@h:80/x", "http://***@h:80/x"),
         ("http://h:80/a@b", "http://h:80/a@b"),
         ("http://h/a, http://u:p@h/b?c=d, e", "http://h/a, http://***@h/b?*** e"),
+        ("at https://h/a;token=ab/c.tar?d#e now; or", "at https://h/a;*** now; or"),
+        ("https://h/a.tar#token=ab", "https://h/a.tar#***"),
+        ("az://box/a?sv=1&sig=ab%3D::az://box/b?sig=c", "az://box/a?***"),
+        ("https://h/a; https://h/b", "https://h/a; https://h/b"),
+        ("file:///data/c#/a;b?c, /data/c#/a", "file:///data/c#/a;b?c, /data/c#/a"),
     ],
 )
-def test_users_and_queries_of_urls_are_hidden(text: str, expected: str) -> None:
+def test_secrets_in_urls_are_hidden(text: str, expected: str) -> None:
     assert redact(text) == expected
 
 

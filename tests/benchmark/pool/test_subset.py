@@ -66,7 +66,7 @@ def test_an_unreadable_image_raises_its_reason(tmp_path) -> None:
 
 def test_a_pool_without_tars_cannot_train(tmp_path) -> None:
     write_metadata(tmp_path / "a.parquet", rows(2))
-    with pytest.raises(UserError, match="metadata only"):
+    with pytest.raises(UserError, match="holds no tars"):
         Subset(Pool("p", str(tmp_path)), encode_uids([rows(1)[0].uid]))
 
 

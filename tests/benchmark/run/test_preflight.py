@@ -59,7 +59,7 @@ MISSING_IMAGE = (
     ("overrides", "message"),
     [
         (["results_dir={folder}/0.jpg"], "0.jpg is a file); give a folder of yours"),
-        (["pool.url={folder}/captions"], "holds metadata only, no tars, and images are needed"),
+        (["pool.url={folder}/captions"], "holds no tars, and images are needed"),
         ([MISSING_IMAGE], "evaluation set coco: an image file is missing"),
     ],
 )

@@ -76,11 +76,11 @@ Write = Callable[[Files, str], ScoreTable]
 
 
 def best_scores(files: Files, kind: str) -> dict[Any, float]:
-    """The best score of each uid: NaN if all are."""
+    """The best finite score of each uid: NaN without any."""
     best: dict[Any, float] = {}
     for number, score in (pair for file in files[1] for pair in file):
         (uid,) = uids_of([number], kind).tolist()
-        best[uid] = float(np.fmax(best.get(uid, np.nan), files[0](score)))
+        best[uid] = float(np.fmax(best.get(uid, np.nan), files[0](score if np.isfinite(score) else np.nan)))
     return best
 
 

@@ -1,9 +1,13 @@
 """What a scoring says of pairs that it could not read, and when it stops."""
 
+import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.errors import UserError
@@ -76,3 +80,26 @@ def test_a_pool_without_usable_pairs_lists_its_columns(run: Run, tmp_path: Path)
     hint = "it has the columns alt, link; name that of the captions with pool.columns.text=NAME"
     assert_one_line(run(*settings), f"has no usable pair (1 caption_missing); {hint}")
     assert run(*settings, "pool.columns.text=alt").returncode == 0
+
+
+@pytest.mark.parametrize("value", [["a dog", "a cat"], {"en": "a dog"}, 7, True, 0.5])
+@pytest.mark.parametrize("of_tars", [False, True])
+def test_captions_that_are_no_text_are_named(run: Run, tmp_path: Path, value: Any, of_tars: bool) -> None:
+    if of_tars:
+        record = json.dumps({"url": "u", "caption": value}).encode()
+        write_tar(tmp_path / "0.tar", [Row("0", "", "", jpeg(0), files={"jpg": jpeg(0), "json": record})])
+        kind = type(value).__name__
+    else:
+        pq.write_table(pa.table({"url": ["u"], "caption": [value]}), tmp_path / "0.parquet")
+        kind = str(pq.read_schema(tmp_path / "0.parquet").field("caption").type)
+    settings = ["task=select", "pool=img2dataset", f"pool.url={tmp_path}", "filter=random", "size.samples=1"]
+    hint = (
+        f"its column caption holds {kind}, and a caption must be text: write one text per pair into a column"
+    )
+    assert_one_line(run(*settings), f"has no usable pair (1 caption_missing); {hint}")
+
+
+def test_a_damaged_pool_is_not_a_small_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "0.parquet").write_bytes(b"PAR1" * 9)
+    settings = ["task=select", "pool=img2dataset", f"pool.url={tmp_path}", "filter=random", "size.samples=1"]
+    assert_one_line(run(*settings), "(1 shard_corrupt); copy or download its files again")

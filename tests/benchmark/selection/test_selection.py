@@ -50,10 +50,6 @@ def test_exactly_k_as_a_sort_would_choose_ties_and_nan_included(k: int, levels: 
     assert chosen.tied_kept == sum(by_uid[uid] == lowest for uid in kept)
 
 
-def test_infinities_are_scores() -> None:
-    assert select_top_k(table([np.inf, -np.inf, 1.0, np.nan]), 3, 0).threshold == -np.inf
-
-
 def test_a_selection_costs_what_its_scores_did() -> None:
     scored = table([1.0, 2.0])
     scored.costs = {SCORING: Seconds(3.0, 1.5), "clip": Seconds(1.0, 0.5)}

@@ -247,8 +247,19 @@ def test_sets_that_cannot_be_scored_are_refused(nocaps: dict[str, Any], coco: di
     Path(nocaps["annotations"]).write_text(json.dumps(content))
     with pytest.raises(UserError, match="image 1 has no captions"):
         coco_captions(**nocaps)
-    with pytest.raises(UserError, match="has no images"):
-        karpathy(**coco, split="trian")
+    rewrite(nocaps["annotations"], lambda content: content.update(images=[], annotations=[]))
+    with pytest.raises(UserError, match="lists no images; give its whole file"):
+        coco_captions(**nocaps)
+
+
+@pytest.mark.parametrize("split", ["trian", "val+tset", "", "test+"])
+def test_a_wrong_split_is_answered_with_those_there(coco: dict[str, Any], split: str) -> None:
+    wrong = {"val+tset": "tset", "trian": "trian"}.get(split, "")
+    with pytest.raises(UserError, match=r"whose splits are restval, test, train, val; it has no ") as error:
+        karpathy(**coco, split=split)
+    assert f"split={split} " in str(error.value)
+    assert str(error.value).endswith(repr(wrong))
+    assert "task=fetch" not in str(error.value)
 
 
 def rewrite(path: str, change: Callable[[Any], None]) -> None:

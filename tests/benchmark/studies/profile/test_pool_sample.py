@@ -110,7 +110,7 @@ def test_unusable_samples_are_no_drops_of_the_sample(tmp_path: Path) -> None:
 
 def test_a_pool_without_usable_samples_is_refused(tmp_path: Path) -> None:
     write_metadata(tmp_path / "metadata" / "a.parquet", rows(3))
-    with pytest.raises(UserError, match="holds metadata only, no tars"):
+    with pytest.raises(UserError, match="holds no tars"):
         PoolSample(Pool("p", str(tmp_path)), 2, seed=0)
     empty = write_pool(tmp_path / "empty", [[Row("0", "http://example.org/0.jpg", " ", b"")]])
     with pytest.raises(UserError, match=r"has no usable sample \(1 caption_empty\)"):
