@@ -15,7 +15,7 @@ OF_ALL = 0.26380657798316043
 @pytest.mark.usefixtures("recorded_meteor")
 def test_meteor_of_the_jars_counts_is_the_jars() -> None:
     ids = range(len(OF_IMAGES))
-    corpus = Corpus(dict.fromkeys(ids, "a"), dict.fromkeys(ids, ["a"]))
+    corpus = Corpus(dict.fromkeys(ids, "a"), {image: ["a"] for image in ids})
     domains = {"set": ids, **{f"set/{image}": [image] for image in ids}}
     request = Request(corpus, domains, None, torch.device("cpu"))
     table = Meteor().compute(request)

@@ -156,3 +156,9 @@ def test_an_unknown_architecture_is_one_line(run: Run, tmp_path: Path) -> None:
     settings = ["downstream=clip_scratch", "pool=demo", "filter=random", "task=train"]
     done = run(*settings, "downstream.clip_scratch.architecture=ViT-B-33")
     assert_one_line(done, "open_clip has no model 'ViT-B-33'; did you mean 'ViT-B-32'?")
+
+
+@pytest.mark.parametrize("name", ["ViT-B-33", "/nowhere/clip", ""])
+def test_an_architecture_that_is_not_there_is_a_users_mistake(name: str) -> None:
+    with pytest.raises(UserError):
+        built(name)
