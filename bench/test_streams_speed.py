@@ -67,7 +67,7 @@ def training_data(subset: TrainingSubset) -> TrainingData[Sample]:
 
 def stream(folder: str, processes: int) -> Iterator[None]:
     """Read one epoch of a stream."""
-    data = training_data(StreamedSubset(folder))
+    data = training_data(StreamedSubset(folder, np.load(Path(folder) / "sample_ids.npy")))
 
     def batches(rank: int, ranks: int) -> Iterator[int]:
         streamed = StreamedBatches(data, TOTAL, BATCH, rank, ranks, workers=1)

@@ -18,7 +18,7 @@ from benchmark.core.bounds import NO_BOUNDS, Bounds
 from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import local_copy
-from benchmark.core.records import read_records
+from benchmark.core.records import scan_records
 from benchmark.core.storage import local_path
 from benchmark.core.uids import write_subset
 from benchmark.engine.local import LocalEngine
@@ -27,6 +27,7 @@ from benchmark.pool.subset import index_tars
 from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.report_data import HEADER, result_rows
 from benchmark.results.result import Result
+from benchmark.results.results_folders import read_runs
 from benchmark.results.trackers import NoTracker
 from benchmark.run.config import register_resolvers, user_errors
 from benchmark.run.job import Job
@@ -55,7 +56,7 @@ def run(*settings: str) -> Result:
     local_path("results_dir", str(job.results_dir))
     finished = job.run()
     assert finished is not None  # only processes of a launch that are not its main one return nothing
-    return next(r for r in read_records(finished.path.parent, Result) if r.run_id == finished.path.stem)
+    return scan_records(finished.path.parent, Result)[0][finished.path]
 
 
 def report(results_dir: Path | str = "results", *settings: str) -> Path:
@@ -71,7 +72,7 @@ def load_results(results_dir: Path | str = "results") -> Any:
     It is a pandas DataFrame if pandas is installed, else a `pyarrow.Table`. Raises `UserError` without results.
     """
     with local_copy(str(results_dir)) as folder:
-        boards = leaderboards(read_records(folder, Result))
+        boards = leaderboards(read_runs(folder))
     if not boards:
         raise UserError(f"results_dir={results_dir} holds no results; call run(...) first")
     table = pa.Table.from_pylist([dict(zip(HEADER, row, strict=True)) for row in result_rows(boards)])

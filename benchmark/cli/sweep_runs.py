@@ -41,6 +41,7 @@ from benchmark.results.report.summary import summary_table
 from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Result
+from benchmark.results.results_folders import each_once
 from benchmark.run.config import (
     USER_ERRORS,
     explain,
@@ -251,13 +252,13 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
     finished = [o for o in outcomes if o.state in ("done", "skipped") and o.text]
     names = {o.text.rpartition("/")[::2] for o in finished}  # by folder, which may be a URL, and file
     places: dict[str, Path] = {}
-    results: list[Result] = []
+    results: dict[Path, Result] = {}
     for folder in sorted({folder for folder, _ in names}):
         with local_copy(folder, 0) as copy:
-            made = [r for path, r in scan_records(copy, Result)[0].items() if (folder, path.name) in names]
-        places |= {result.run_id: Path(folder) / result.run_id for result in made}
-        results += made
-    boards = leaderboards(results)
+            made = {p: r for p, r in scan_records(copy, Result)[0].items() if (folder, p.name) in names}
+        places |= {result.run_id: Path(folder) / result.run_id for result in made.values()}
+        results |= made
+    boards = leaderboards(each_once(results).values())
     summaries = [summary_table(board, RunFolders(places), boards) for board in boards]
     return [Table(title, ["run", "state", "seconds", "result or error"], rows), *summaries]
 
@@ -272,9 +273,9 @@ def extract_together(jobs: Iterable[Job]) -> None:
         may_have_result = job.task == "run" and not job.cfg.rescore
         if job.task not in SELECTING or job.shards is not None:
             continue
-        if may_have_result and (job.results_dir / f"{make_run_id(job, None)}.json").is_file():
-            continue
         with suppress(*USER_ERRORS):
+            if may_have_result and (job.results_dir / f"{make_run_id(job, None)}.json").is_file():
+                continue
             first, filters = chosen.setdefault(
                 f"{resolved(job.cfg.pool)} {resolved(job.cfg.engine)}", (job, {})
             )

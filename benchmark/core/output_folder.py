@@ -1,11 +1,13 @@
 """Folders that results are written to, on this machine or behind an fsspec URL."""
 
+import json
 import uuid
 from collections import deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import quote
 
 from benchmark.core.errors import UserError
@@ -104,6 +106,15 @@ class OutputFolder:
         """Return what a file holds."""
         with open_file(f"{self.location}/{name}") as file:
             return file.read()
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """Return the object in a file of JSON; {} if the file is missing, or holds anything else."""
+        folder, _, base = name.rpartition("/")
+        try:
+            value = json.loads(self.read(name)) if base in self.names(folder) else {}
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
 
     @contextmanager
     def write(self, name: str) -> Iterator[Path]:

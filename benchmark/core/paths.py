@@ -20,9 +20,9 @@ FLUSHED_AT_ONCE = 16
 # Files of users, or with fingerprints and versions in their names.
 _Kept = Literal["augmented", "corenlp", "data", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]
 _Computed = Literal[
-    "content", "downloads", "evaluation_images", "evalsets", "features", "fits", "hub", "launches", "locks",
-    "matplotlib", "near_images", "parts", "readable", "same_bytes", "scores", "selections", "subsets", "survivors",
-    "tar_index", "targets", "torchinductor", "trained", "weak_labels",
+    "content", "digests", "downloads", "evaluation_images", "evalsets", "features", "fits", "hub", "launches",
+    "locks", "matplotlib", "near_images", "parts", "readable", "same_bytes", "scores", "selections", "subsets",
+    "survivors", "tar_index", "targets", "torchinductor", "trained", "weak_labels",
 ]  # fmt: skip
 Room = _Kept | _Computed  # the folders of the cache
 

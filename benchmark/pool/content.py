@@ -12,7 +12,6 @@ from benchmark.core.hashes import hash_bytes, hash_json, hash_text
 from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, decode_uid
-from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 
 NEEDS = frozenset({"text"})
@@ -45,7 +44,7 @@ class PoolContent:
 def pool_content(pool: Pool) -> PoolContent:
     """Return the content of `pool`; it is read once, and again when a shard changes."""
     shards, tars = pool.shards(NEEDS), pool.tars if pool.is_local else []
-    files = [[shard.name, shard.fingerprint] for shard in (*shards, *tars)]
+    files = [[shard.name, shard.version] for shard in (*shards, *tars)]
     key = hash_json([VERSION, files], 16)
     cached = cache_folder("content", pool.key) / f"{key}.json"
     if (known := read_cached(cached)) is not None:
@@ -129,7 +128,7 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
     Only images of one of the `sizes` in bytes are read, once, and again when a shard changes.
     """
     shards = pool.shards(frozenset({"image"}))
-    inputs = [[[shard.name, shard.fingerprint] for shard in shards], sorted(hashes)]
+    inputs = [[[shard.name, shard.version] for shard in shards], sorted(hashes)]
     key = hash_json(inputs, 16)
     cached = cache_folder("same_bytes", pool.key) / f"{key}.json"
     if (known := read_cached(cached)) is not None:
@@ -137,21 +136,13 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
     images: dict[str, str] = {}
     with progress("compare images", len(shards), "shards") as advance:
         for shard in shards:
-            images |= _find_in_shard(pool, shard, np.array(sorted(sizes)), frozenset(hashes))
+            with pool.local(shard) as path, path.open("rb") as file:
+                index = pool.index(shard, path)
+                for row in np.flatnonzero(np.isin(index.sizes, sorted(sizes))):
+                    file.seek(int(index.offsets[row]))
+                    sha256 = hash_bytes(file.read(int(index.sizes[row])))
+                    if sha256 in hashes:
+                        images[decode_uid(index.uids[row])] = sha256
             advance(1, "")
     write_cached(cached, images)
-    return images
-
-
-def _find_in_shard(
-    pool: Pool, shard: Shard, sizes: npt.NDArray[np.int64], hashes: frozenset[str]
-) -> dict[str, str]:
-    images = {}
-    with pool.local(shard) as path, path.open("rb") as file:
-        index = pool.index(shard, path)
-        for row in np.flatnonzero(np.isin(index.sizes, sizes)):
-            file.seek(int(index.offsets[row]))
-            sha256 = hash_bytes(file.read(int(index.sizes[row])))
-            if sha256 in hashes:
-                images[decode_uid(index.uids[row])] = sha256
     return images

@@ -37,7 +37,7 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
     What an earlier, killed process has fetched is not fetched again. Raises `UserError` if no tar holds any.
     """
     distinct = unite_uids([uids])
-    shards = [[shard.name, shard.fingerprint] for shard in pool.shards(_NEEDS)]
+    shards = [[shard.name, shard.version] for shard in pool.shards(_NEEDS)]
     folder = cache_folder("subsets", hash_json([pool.key, shards, hash_bytes(distinct.tobytes())], 16))
     with locked(folder):
         fetched = [folder / "sample_ids.npy", *sorted((folder / "shards").glob("*.tar"))]

@@ -1,20 +1,25 @@
 """The shards of a pool in img2dataset's or DataComp's layout, nested or listed, and the fields that they have."""
 
 import logging
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
+from functools import cache, cached_property
+from itertools import chain, product
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
+from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.hashes import hash_text
+from benchmark.core.hashes import hash_file, hash_json
+from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.prefetch import prefetch_map
+from benchmark.core.progress import progress
+from benchmark.core.sanitize import redact
 from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, is_remote, list_files, open_file
 from benchmark.pool.sample_fields import known_names, pick_column
 from benchmark.pool.tar_samples import field_names
@@ -27,11 +32,21 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True)
 class Shard:
-    """One tar or one metadata parquet. `fingerprint` changes when the file does."""
+    """One tar or one metadata parquet. `version` changes when the file does, and with its place."""
 
     name: str
     url: str
-    fingerprint: str
+    version: str
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the content of a local file, which is read for it once; of a remote one, the version."""
+        return self.version if is_remote(self.url) else _content_hash(self.path, self.version)
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether `fingerprint` is known without reading the file."""
+        return is_remote(self.url) or _digest_path(self.version).is_file()
 
     @property
     def is_tar(self) -> bool:
@@ -42,6 +57,32 @@ class Shard:
     def path(self) -> Path:
         """The path of a shard of a local pool."""
         return Path(self.url.removeprefix("file://"))
+
+
+def identify(shards: Sequence[Shard]) -> Sequence[Shard]:
+    """Return the shards, those that are not identified yet read once: several at a time, below a bar."""
+    unread = [shard for shard in shards if not shard.is_identified]
+    with progress("identify", len(unread), "shards") as advance:
+        for _ in prefetch_map(lambda shard: shard.fingerprint, unread, CONNECTIONS):
+            advance(1, "")
+    return shards
+
+
+def _digest_path(version: str) -> Path:
+    return cache_folder("digests", version[:2]) / f"{version}.json"
+
+
+@cache
+def _content_hash(path: Path, version: str) -> str:
+    cached = _digest_path(version)
+    if (known := read_cached(cached)) is None:
+        try:
+            known = hash_file(path)[:16]
+            if _local_version(path) == version:  # else it has just changed
+                write_cached(cached, known)
+        except OSError:
+            return version  # counted when it is scored
+    return str(known)
 
 
 def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
@@ -71,10 +112,13 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
 
 def _listed(patterns: Sequence[str]) -> tuple[list[Shard], list[Shard]]:
     urls = [file for pattern in patterns for file in expand_braces(pattern)]
-    names = [file_name(file) for file in urls]
-    if len(set(names)) < len(names):
-        names = [file.partition("?")[0] for file in urls]
-    files = dict(zip(names, prefetch_map(find_file, urls, CONNECTIONS), strict=True))
+    found = list(prefetch_map(find_file, urls, CONNECTIONS))
+    names = [file_name(file.url) for file in found]
+    if len(set(names)) < len(names):  # they are named by their paths below the folder that holds all
+        paths = [file.url.partition("?")[0] for file in found]
+        shared = os.path.commonprefix(paths).rpartition("/")[0]  # noqa: RUF071  of URLs
+        names = [path.removeprefix(f"{shared}/") for path in paths]
+    files = dict(zip(names, found, strict=True))
     return _shards(files, TAR), _shards(files, PARQUET)
 
 
@@ -122,11 +166,19 @@ def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
         Shard(
             name.removesuffix(suffix).replace("/", "%2F"),
             file.url,
-            hash_text(f"{file.size} {file.written}", 12),
+            hash_json([redact(file.url), file.size, str(file.written)], 16)
+            if is_remote(file.url)
+            else _local_version(Path(file.url.removeprefix("file://"))),
         )
         for name, file in zip(names, entries, strict=True)
     ]
     return sorted(shards, key=lambda shard: shard.url)
+
+
+def _local_version(path: Path) -> str:
+    stat = path.stat()
+    times = [stat.st_mtime_ns, stat.st_ctime_ns]  # the second cannot be set
+    return hash_json([str(path.resolve()), stat.st_ino, stat.st_size, *times], 16)
 
 
 class PoolFields:
@@ -169,7 +221,8 @@ class PoolFields:
         if not named:
             return
         present = set[str]()
-        for names in self._all_fields():
+        of_tar = [] if self._tar is None else [[*chain(*field_names(self._tar))]]
+        for names in chain(self._schemas(), of_tar):
             present.update(names)
             if present.issuperset(named.values()):
                 return
@@ -222,12 +275,6 @@ class PoolFields:
                     " pool.columns.uid=NAME, or rename it: pairs without uid get a hash of url and caption"
                 )
         return must
-
-    def _all_fields(self) -> Iterator[list[str]]:
-        yield from self._schemas()
-        if self._tar is not None:
-            fields, extensions = field_names(self._tar)
-            yield fields + extensions
 
     def _schemas(self) -> Iterator[list[str]]:
         """Yield the columns of each metadata parquet that can be opened."""

@@ -87,9 +87,12 @@ class Pool:
 
     @property
     def key(self) -> str:
-        """What identifies the pool in the cache: its url, how its files are read, and which samples are kept."""
-        inputs = [redact(self.url), self.columns, READER_VERSION, *([self.nsfw] if self.nsfw else [])]
-        return f"{self.name}-{hash_json(inputs, 12)}"
+        """The folder of its files in the cache: how shards are read, and which samples are kept.
+
+        Pools that are read alike share it, wherever they are and whatever they are called. Files in it are named by
+        the content of shards (`Shard.fingerprint`), or by their `Shard.version` where they are soon made again.
+        """
+        return f"pool-{hash_json([self.columns, READER_VERSION, self.nsfw, self.fields.keyed], 12)}"
 
     @property
     def is_local(self) -> bool:
@@ -184,7 +187,7 @@ class Pool:
         if self.is_local:
             yield shard.path
             return
-        path = cache_folder("downloads", self.key) / f"{shard.name}-{shard.fingerprint}{TAR}"
+        path = cache_folder("downloads", self.key) / f"{shard.name}-{shard.version}{TAR}"
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path):
             download(shard.url, path)
@@ -232,9 +235,7 @@ class Pool:
         return np.asarray(numbers[index.find(uids)])
 
     def _index_path(self, shard: Shard) -> Path:
-        keyed = "-keyed" * self.fields.keyed
-        name = f"{shard.name}-{shard.fingerprint}{keyed}-v{VERSION}.arrow"
-        return cache_folder("tar_index", self.key) / name
+        return cache_folder("tar_index", self.key) / f"{shard.name}-{shard.version}-v{VERSION}.arrow"
 
     def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool whose samples were all dropped, by reason."""

@@ -28,7 +28,7 @@ def unreadable_images(subset: Subset, sha256: str) -> Counter[str]:
         subset: the selected samples that are in the tars.
         sha256: hash of all selected uids.
     """
-    files = [[shard.url, shard.fingerprint] for shard in subset.shards]
+    files = [shard.version for shard in subset.shards]
     key = hash_json([sha256, files, DECODER], 16)
     cached = cache_folder("readable") / f"{key}.json"
     if (known := read_cached(cached)) is not None:

@@ -3,11 +3,9 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
@@ -22,8 +20,8 @@ from benchmark.pool.subset_writer import NAME, OutputTar, WriteTar, copy_metadat
 from benchmark.pool.tar_index import Integers
 
 SHARD_SIZE = 10_000  # samples per tar
-VERSION = 2  # raised when the same samples get other files
-_META = "meta.json"
+VERSION = 3  # raised when the same samples get other files
+META, IDENTITY = "meta.json", "stamped_samples"  # the file, and its field that identifies the samples
 _LAST = "sample_ids.npy"
 
 
@@ -38,9 +36,9 @@ def reshard(
 ) -> int:
     """Write samples of a local `pool` to ``location/shards/{:08d}.tar``; return their number.
 
-    The images and other members of a sample are copied byte for byte. Its JSON keeps all fields, with the uid and
-    the caption that counts. Next to the tars: ``metadata/*.parquet``, ``sizes.json`` (samples per tar), ``meta.json``
-    (``output_shard_count``, ``output_shard_format``), which is written first, and ``sample_ids.npy``, written last.
+    The images and other members of a sample are copied byte for byte. Its JSON keeps all fields, with the uid, the
+    caption that counts and a `stamp`. Next to the tars: ``metadata/*.parquet``, ``sizes.json`` (samples per tar),
+    ``meta.json`` (shards, identity), which is written first, and ``sample_ids.npy``, written last.
     Files that an earlier, killed call has written are kept.
 
     Args:
@@ -58,45 +56,31 @@ def reshard(
     source, folder = source or pool, OutputFolder(location)
     uids = np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in parts)])
     starts = range(0, len(uids), shard_size)
-    if begin(location, subset_identity(source, uids, shard_size, every_member), len(starts)):
-        return len(uids)
+    identity = subset_identity(source, uids, shard_size, every_member)
+    with locked(Path(location)):  # two calls that begin at once see each other
+        check_unused(location, identity)
+        if _LAST in folder.names():
+            return len(uids)
+        meta = {"output_shard_count": len(starts), "output_shard_format": f"{NAME}.tar", IDENTITY: identity}
+        folder.write_text(META, json.dumps(meta))
     unlisted = ~copy_metadata(source, uids, folder)
-    tars = list(_missing_tars(folder, parts, unlisted, starts))
+    part_ends = np.cumsum([len(part.samples) for part in parts], dtype=np.int64)
+    names = folder.names("shards")
+    tars = [
+        OutputTar(folder, number, start, list(_slice(parts, part_ends, start, end)), unlisted[start:end])
+        for number, (start, end) in enumerate((start, start + shard_size) for start in starts)
+        if f"{NAME.format(number)}.tar" not in names
+    ]
     if tars:
         with progress("reshard", len(tars), "shards") as advance:
-            for _ in engine.run(WriteTar(pool, sum(len(tar.unlisted) for tar in tars), every_member), tars):
+            write = WriteTar(pool, sum(len(tar.unlisted) for tar in tars), every_member, identity)
+            for _ in engine.run(write, tars):
                 advance(1, "")
     sizes = {f"{NAME.format(n)}.tar": min(shard_size, len(uids) - start) for n, start in enumerate(starts)}
     folder.write_text("shards/sizes.json", json.dumps(sizes))
     with folder.write(_LAST) as path:
         write_subset(path, uids)
     return len(uids)
-
-
-def begin(location: str | Path, identity: str, tars: int) -> bool:
-    """Claim a folder for the samples of that identity; return whether all of them are there already."""
-    folder = OutputFolder(location)
-    with locked(Path(location)):  # two calls that begin at once see each other
-        check_unused(location, identity)
-        if _LAST in folder.names():
-            return True
-        meta = {"output_shard_count": tars, "output_shard_format": f"{NAME}.tar", "samples": identity}
-        folder.write_text(_META, json.dumps(meta))
-        return False
-
-
-def _missing_tars(
-    folder: OutputFolder, parts: Sequence[ShardSamples], unlisted: npt.NDArray[np.bool_], starts: range
-) -> Iterator[OutputTar]:
-    """Yield the tars that are not in the folder; no metadata lists the `unlisted` of their n samples, shape (n,)."""
-    names = folder.names("shards")
-    part_ends = np.cumsum([len(part.samples) for part in parts], dtype=np.int64)
-    for number, start in enumerate(starts):
-        if f"{NAME.format(number)}.tar" not in names:
-            end = start + starts.step
-            yield OutputTar(
-                folder, number, start, list(_slice(parts, part_ends, start, end)), unlisted[start:end]
-            )
 
 
 def _slice(
@@ -119,11 +103,7 @@ def check_unused(location: str | Path, identity: str | None = None) -> None:
     """
     folder = OutputFolder(location)
     names = folder.names()
-    begun = None  # the identity of the samples that a call of `reshard` has begun to write
-    if _META in names:
-        with suppress(ValueError):  # another's file
-            meta = json.loads(folder.read(_META))
-            begun = meta.get("samples") if isinstance(meta, dict) else None
+    begun = folder.read_json(META).get(IDENTITY)
     if identity is None:
         names = {name for name in names if not re.fullmatch(r"epoch\d+", name)}  # each is checked by itself
     if names and (begun is None or (identity is not None and begun != identity)):
@@ -135,5 +115,5 @@ def subset_identity(
     pool: Pool, uids: UidArray, shard_size: int = SHARD_SIZE, every_member: bool = False
 ) -> str:
     """Return a hash of the inputs of a resharded subset's files."""
-    shards = [[shard.name, shard.fingerprint] for shard in (*pool.tars, *pool.metadata)]
+    shards = [[shard.name, shard.version] for shard in (*pool.tars, *pool.metadata)]
     return hash_json([VERSION, pool.key, shards, shard_size, every_member, hash_bytes(uids.tobytes())], 16)

@@ -102,6 +102,7 @@ class Subset:
             indices = [find_uids(self.uids, epoch) for epoch in epochs]
             self.epochs = tuple(rows[rows >= 0] for rows in indices)
         self.captions = captions or OtherCaptions()
+        self.caption_weights = self.captions.weights
         counts = {IMAGE_MISSING: len(uids) - len(order), CAPTION_MISMATCH: int(self._mismatched.sum())}
         self.missing = Counter({reason: count for reason, count in counts.items() if count})
 
@@ -109,11 +110,6 @@ class Subset:
     def lost(self) -> dict[str, int]:
         """Selected samples that cannot be read, by reason: `missing` without mismatched captions."""
         return {reason: count for reason, count in self.missing.items() if reason != CAPTION_MISMATCH}
-
-    @property
-    def caption_weights(self) -> tuple[float, ...]:
-        """The weight of the loss of each other caption, see `OtherCaptions`."""
-        return self.captions.weights
 
     def __len__(self) -> int:
         return len(self.uids)

@@ -28,6 +28,7 @@ from benchmark.pool.tar_samples import parse_json
 
 METADATA = "metadata"  # the folder
 NAME = "{:08d}"  # of a tar, by its number
+STAMP = "pairsift_stamp"  # a field of each JSON, by which a stream knows a sample again
 # Bytes per tar that is open: a megabyte leaves the processor's cache, which takes twice the time.
 _BUFFER = 2**17
 _LIGHT = 100_000  # samples, which take ten seconds
@@ -36,7 +37,7 @@ _OWNER, _TIME, _END = _BLANK[100:124], _BLANK[135:148], _BLANK[156:]
 _REST = sum(b" " * 8 + _END)  # the part of a header's sum for the checksum's field and the fields after it
 _RENAMED = dict.fromkeys(IMAGE_EXTENSIONS, "jpg") | {"json": "json", "txt": "txt"}  # trainers look for jpg
 # Of members that are copied: others, such as .pickle, would be run by some readers of webdatasets.
-KNOWN_EXTENSIONS = IMAGE_EXTENSIONS | {"json", "txt", "cls", "npy"}
+KNOWN_EXTENSIONS = {*IMAGE_EXTENSIONS, "json", "txt", "cls", "npy"}
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can name them, and UTF-8 cannot hold them
 Fields = dict[str, Any]
 
@@ -67,12 +68,14 @@ class WriteTar:
         pool: holds the samples.
         samples: how many all tars have.
         every_member: whether members of any kind are copied, not only of `KNOWN_EXTENSIONS`.
+        identity: of the subset, for the stamps.
     """
 
-    def __init__(self, pool: Pool, samples: int, every_member: bool) -> None:
+    def __init__(self, pool: Pool, samples: int, every_member: bool, identity: str) -> None:
         self.pool = pool
         self.light = samples < _LIGHT
         self.every_member = every_member
+        self.identity = identity
 
     def setup(self, device: str) -> None:
         """Load nothing."""
@@ -104,9 +107,11 @@ class WriteTar:
             with self.pool.local(part.shard) as path, path.open("rb") as file:
                 for uid, text, places in samples:
                     members = self._read_members(file, places)
-                    fields = self._fields(parse_json(members.get("json")), uid, text)
+                    fields, key = self._fields(parse_json(members.get("json")), uid, text), f"{number:09d}"
+                    place = f"{self.identity}/{NAME.format(tar.number)}.tar/{key}"
+                    fields[STAMP] = stamp(place, text, members["jpg"])
                     members |= {"json": json.dumps(fields).encode(), "txt": text.encode()}
-                    output.writelines(tar_blocks(f"{number:09d}", members))
+                    output.writelines(tar_blocks(key, members))
                     yield fields
                     number += 1
 
@@ -126,6 +131,11 @@ class WriteTar:
         ours = {name: fields[theirs] for name, theirs in self.pool.columns.items() if theirs in fields}
         fields = fields | ours | {"uid": uid, "caption": text}
         return fields | {"text": text} if "text" in fields else fields
+
+
+def stamp(place: str, caption: str, image: bytes) -> str:
+    """Return what the JSON of a sample holds: its subset, tar and key, and a checksum of its caption and image."""
+    return f"{place} {zlib.crc32(image, zlib.crc32(caption.encode())):08x}"
 
 
 def header(name: str, size: int) -> bytes:
@@ -192,8 +202,5 @@ def _column(values: list[Any]) -> pa.Array:
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-        return pa.array([v if v is None or _is_text(v) else json.dumps(v) for v in values])
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and _SURROGATE.search(value) is None
+        kept = (v is None or (isinstance(v, str) and not _SURROGATE.search(v)) for v in values)
+        return pa.array([v if keep else json.dumps(v) for v, keep in zip(values, kept, strict=True)])

@@ -6,7 +6,7 @@ a broken header costs only its own member.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ from benchmark.pool.tar_samples import UNDECODABLE, Extents, SampleReader, TarSa
 
 Integers = npt.NDArray[np.int64]
 Members = list[tuple[str, int, int]]  # of a sample: extension, offset and size of each
-VERSION = 2  # raised when an index holds something else
+VERSION = 3  # raised when an index holds something else
 _INFO = b"drops"
 # Large: the captions of many tars together may take more than 2 GiB.
 _SCHEMA = pa.schema(
@@ -51,7 +51,7 @@ class TarIndex:
             (see `Pool`). ``offset`` and ``size`` of the image, bytes. ``mismatched``: whether the ``.txt``
             differs from the JSON's caption. ``extents`` of all members, headers and padding included: start
             and end in bytes, once or more often, as members need not be contiguous. ``extensions`` of all
-            members, joined by slashes. ``members``: offset and size of the data of each, bytes.
+            members but other images, joined by slashes. ``members``: offset and size of the data of each, bytes.
         columns: metadata columns by name, object arrays of shape (n,).
         drops: samples that cannot be used, by reason.
     """
@@ -128,8 +128,7 @@ def index_tar(
         nsfw: the values of that field that are kept, () for all.
         keyed: whether the key of a sample without uid and url is part of its uid.
     """
-    drops = Counter[str]()
-    samples: list[TarSample] = []
+    drops, samples = Counter[str](), list[TarSample]()
     if path.stat().st_size == 0:
         drops[batch.SHARD_EMPTY] += 1
     else:
@@ -137,8 +136,8 @@ def index_tar(
     rows = pa.table(
         [
             _strings([sample.text for sample in samples]),
-            _numbers(sample.offset for sample in samples),
-            _numbers(sample.size for sample in samples),
+            from_numpy(np.array([sample.offset for sample in samples], np.int64)),
+            from_numpy(np.array([sample.size for sample in samples], np.int64)),
             from_mask(np.array([sample.mismatched for sample in samples], bool)),
             from_lists([sample.extents for sample in samples]),
             from_strings([sample.extensions for sample in samples], pa.large_binary()),
@@ -171,7 +170,3 @@ def load_index(path: Path) -> TarIndex:
 
 def _strings(texts: Sequence[str]) -> pa.LargeStringArray:
     return from_strings([text.encode() for text in texts], pa.large_string())
-
-
-def _numbers(values: Iterable[int]) -> pa.Int64Array:
-    return from_numpy(np.fromiter(values, np.int64))

@@ -53,9 +53,7 @@ def read_pixels(
     path: Path, index: TarIndex, batch_size: int, drops: Counter[str], workers: PixelWorkers
 ) -> Iterator[Batch]:
     """Yield the batches of `read_images` with the pixels of the images in their place."""
-    batches = [
-        range(start, min(start + batch_size, len(index))) for start in range(0, len(index), batch_size)
-    ]
+    batches = [range(len(index))[start : start + batch_size] for start in range(0, len(index), batch_size)]
     images = [
         [TarImage(path, int(index.offsets[row]), int(index.sizes[row])) for row in rows] for rows in batches
     ]

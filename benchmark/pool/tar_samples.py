@@ -4,14 +4,16 @@ import json
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmark.core import batch
 from benchmark.core.batch import SampleError
 from benchmark.core.images import IMAGE_EXTENSIONS
-from benchmark.core.tar_members import Member, split_name, tar_members
+from benchmark.core.tar_members import split_name, tar_members
 from benchmark.pool.sample_fields import check_caption, check_uid, pick_column
 
 MAX_CAPTION_BYTES = 1_000_000
@@ -56,9 +58,11 @@ class SampleReader:
     def read(self, path: Path, drops: Counter[str]) -> Iterator[TarSample]:
         """Yield the usable samples in file order; count the others by reason in `drops`."""
         for members in _group(path, self.columns, drops):
-            if dotted := members.dotted_images():
+            # Images with dots in their names that are separate samples, not a second image of this one.
+            lone = _IMAGE not in members.kinds
+            if dotted := sum(_IMAGE in them and (lone or len(them) > 1) for them in members.dotted.values()):
                 drops[batch.KEY_WITH_DOT] += dotted
-                if members.image is None:
+                if lone:
                     continue
             try:
                 yield self._sample(members)
@@ -74,12 +78,13 @@ class SampleReader:
         text, mismatched = pick_caption(members.caption, self._field(fields, "text"))
         key = (self._field(fields, "key") or members.key) if self.keyed else None
         uid = check_uid(self._field(fields, "uid"), self._field(fields, "url"), key, text)
-        if members.image is None:
+        if _IMAGE not in members.kinds:
             raise SampleError(batch.IMAGE_MISSING)
+        image = members.places[members.kinds[_IMAGE]]
         kept = {name: self._field(fields, name) for name in self.keep}
-        extensions = "/".join(members.extensions).encode(errors=UNDECODABLE)
-        places = members.places
-        return TarSample(uid, text, *members.image, mismatched, members.extents, extensions, places, kept)
+        extensions = "/".join(members.places).encode(errors=UNDECODABLE)
+        places = list(chain.from_iterable(members.places.values()))
+        return TarSample(uid, text, *image, mismatched, members.extents, extensions, places, kept)
 
     def _field(self, fields: Mapping[str, Any], ours: str) -> object:
         name = pick_column(ours, self.columns, fields)
@@ -90,12 +95,10 @@ def field_names(path: Path) -> tuple[list[str], list[str]]:
     """Return the JSON fields of the first sample of a tar that has any, and the extensions of its members so far."""
     extensions: dict[str, None] = {}
     for members in _group(path, {}, Counter()):
-        extensions |= dict.fromkeys(members.extensions)
-        try:
+        extensions |= dict.fromkeys(members.places)
+        with suppress(SampleError):
             if fields := parse_json(members.metadata):
                 return list(fields), list(extensions)
-        except SampleError:
-            continue
     return [], list(extensions)
 
 
@@ -109,7 +112,7 @@ def parse_json(raw: bytes | None) -> dict[str, Any]:
         # As UTF-8, which that must be, it is read in less time than by `json` finding out.
         fields = json.loads(raw.decode(errors="surrogatepass") if raw.startswith(b'{"') else raw)
     except (ValueError, RecursionError):
-        raise SampleError(batch.METADATA_INVALID) from None
+        fields = None
     if not isinstance(fields, dict):
         raise SampleError(batch.METADATA_INVALID)
     return fields
@@ -122,9 +125,8 @@ class _Members:
     Args:
         key: their name without folder and extension.
         extents: their start and end in the file, headers and padding included.
-        extensions: of each.
-        places: offset and size of the data of each.
-        image: offset and size of the image.
+        places: offset and size of the data of each by extension, without images that do not count.
+        kinds: the extensions of its image, caption and JSON.
         caption: the bytes of the ``.txt``.
         metadata: the bytes of the JSON.
         dotted: kinds of the members whose extensions have a dot, by the part before it: ``00021.jpg`` of
@@ -134,34 +136,19 @@ class _Members:
 
     key: str
     extents: Extents = field(default_factory=list)
-    extensions: list[str] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    image: tuple[int, int] | None = None
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
     caption: bytes | None = None
     metadata: bytes | None = None
     dotted: dict[str, set[str]] = field(default_factory=dict)
     reason: str | None = None
 
-    def dotted_images(self) -> int:
-        """Return how many images with dots in their names are separate samples, not a second image of this one."""
-        return sum(
-            _IMAGE in kinds and (self.image is None or len(kinds) > 1) for kinds in self.dotted.values()
-        )
-
-    def add(self, member: Member, extension: str) -> None:
-        """Add a member."""
-        if self.extents and self.extents[-1] == member.start:
-            self.extents[-1] = member.end
-        else:
-            self.extents += [member.start, member.end]
-        self.extensions.append(extension)
-        self.places += [member.offset, member.size]
-
 
 def _group(path: Path, columns: Mapping[str, str], drops: Counter[str]) -> Iterator[_Members]:
     """Yield samples once all members are known: the members of a key need not be contiguous."""
-    named = (("image", _IMAGE), ("text", _CAPTION))
-    slots = {columns[ours].lower(): slot for ours, slot in named if ours in columns} | _SLOTS
+    image, text = columns.get("image", "jpg"), columns.get("text", "txt")
+    slots = {image.lower(): _IMAGE, text.lower(): _CAPTION} | _SLOTS
+    preferred, previous = list(slots), ""
     samples: dict[str, list[_Members]] = {}
     with path.open("rb") as file:
         for member in tar_members(file, drops):
@@ -169,18 +156,30 @@ def _group(path: Path, columns: Mapping[str, str], drops: Counter[str]) -> Itera
             stem = key.rpartition("/")[2]
             if not stem:
                 continue
+            kind = extension.lower()
+            slot = slots.get(kind, "")
             of_key = samples.setdefault(key, [])
-            slot = slots.get(extension.lower())
-            if not of_key or (slot and getattr(of_key[-1], slot) is not None):  # a new key, or one used again
+            other = of_key[-1].kinds.get(slot) if of_key else None
+            # A new key, or one used again; a .png next to a .jpg is of the same sample.
+            if not of_key or (other and (other.lower() == kind or key != previous)):
                 of_key.append(_Members(stem))
-            sample = of_key[-1]
-            sample.add(member, extension)
+                other = None
+            sample, previous = of_key[-1], key
+            if sample.extents[-1:] == [member.start]:
+                sample.extents[-1] = member.end
+            else:
+                sample.extents += [member.start, member.end]
+            if other:
+                if preferred.index(other.lower()) < preferred.index(kind):
+                    continue
+                del sample.places[other]
+            sample.places[extension] = (member.offset, member.size)
+            if slot:
+                sample.kinds[slot] = extension
             before, _, last = extension.rpartition(".")
             if before and last.lower() in slots:
                 sample.dotted.setdefault(before, set()).add(slots[last.lower()])
-            if slot == _IMAGE:
-                sample.image = (member.offset, member.size)
-            elif slot:
+            if slot in _LIMITS:
                 file.seek(member.offset)
                 setattr(sample, slot, file.read(min(member.size, _LIMITS[slot] + 1)))
     yield from _checked(samples.values(), damaged=drops[batch.SHARD_CORRUPT] > 0)

@@ -1,15 +1,17 @@
-"""Several results folders, read as one."""
+"""Several results folders, read as one, and each run once."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from benchmark.core.errors import UserError
-from benchmark.core.records import LeftOut, R, Record, scan_records
+from benchmark.core.hashes import hash_json
+from benchmark.core.records import LeftOut, R, Record, scan_records, warn_of
 from benchmark.results.protocol import LIMIT
+from benchmark.results.report.leaderboard import settings_of
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
@@ -46,8 +48,56 @@ def _warn_once(line: str) -> None:
     log.warning("left out: %s", line)
 
 
+def read_runs(folder: Path) -> list[Result]:
+    """Return the runs in a folder, each once; warn of files left out."""
+    runs, left_out = scan_records(folder, Result)
+    warn_of(left_out)
+    return list(each_once(runs).values())
+
+
+def each_once(records: Mapping[Path, R]) -> dict[Path, R]:
+    """Return the records, each run once: the last one to finish of those with one id, then of copies with other ids.
+
+    A copy has the same selection, trained with the same seed under one protocol. Its id may hold another spelling of
+    paths. The log names both.
+    """
+    found = dict(records)
+    for identity in (lambda record: record.run_id, _identity):
+        kept: dict[str, Path] = {}
+        for path, record in found.items():
+            known = kept.setdefault(identity(record), path)
+            kept[identity(record)] = newest = max(known, path, key=lambda of: _finished(of, found[of]))
+            differs = _evaluations(found[known]) != _evaluations(record)
+            if differs or found[known].run_id != record.run_id:
+                level = logging.WARNING if differs else logging.INFO
+                message = "%s and %s are the same run%s; %s finished last and counts"
+                log.log(level, message, known, path, " with other metrics" * differs, newest)
+        found = {path: found[path] for path in kept.values()}
+    return found
+
+
+def _finished(path: Path, record: Record) -> tuple[str, bool]:
+    """Return when a record was made, and whether it has the folder of its run."""
+    return getattr(record, "finished", ""), path.with_suffix("").is_dir()
+
+
+def _identity(run: Record) -> str:
+    """Return what makes a run the same as another one, whatever its id; of other records, the id."""
+    if not isinstance(run, Result):
+        return run.run_id
+    settings, trainings = settings_of(run), run.config.get("downstream", {})
+    trained = {
+        name: trainings.get(name, {}).get("training", {}).get("seed", run.seed) for name in run.downstream
+    }
+    if any(name.startswith("captions.") for name in settings):
+        # Settings have the names of files with other captions; the name of a training depends on their content.
+        trained |= {name: Path(model.checkpoint).parent.name for name, model in run.downstream.items()}
+    facts = [run.protocol.fingerprint, run.filter, run.size, run.seed, run.selection.sha256]
+    return hash_json([*facts, settings, trained])
+
+
 class ResultsFolders:
-    """Records of several folders; among records with one run id, the last one to finish counts.
+    """Records of several folders, each run once (see `each_once`).
 
     `left_out` holds, by path, the files so far that were not readable or too large, and quick tries, which no table
     may show.
@@ -63,7 +113,7 @@ class ResultsFolders:
 
     def read(self, record_type: type[R]) -> dict[Path, R]:
         """Return all records of one type by their paths, folder by folder."""
-        latest: dict[str, tuple[Path, R]] = {}
+        found: dict[Path, R] = {}
         for folder in self.folders:
             records, left_out = scan_records(folder, record_type)
             for file in left_out:
@@ -73,18 +123,14 @@ class ResultsFolders:
                 if limit := getattr(record, "config", {}).get("evalset", {}).get(LIMIT):
                     self.left_out[path] = LeftOut(path, QUICK_TRY.format(limit))
                     continue
-                evaluations = _evaluations(record)
-                count = sum(len(metrics) for of_model in evaluations for metrics in of_model.values())
+                count = sum(
+                    len(metrics) for of_model in _evaluations(record) for metrics in of_model.values()
+                )
                 if count > MAX_METRICS:
                     self.left_out[path] = LeftOut(path, TOO_MANY.format(count, MAX_METRICS))
                     continue
-                known = latest.get(record.run_id, (path, record))
-                newest = max(known, (path, record), key=lambda file: getattr(file[1], "finished", ""))
-                if _evaluations(known[1]) != evaluations:
-                    message = "%s and %s are the same run with other metrics; %s finished last and counts"
-                    log.warning(message, known[0], path, newest[0])
-                latest[record.run_id] = newest
-        return dict(latest.values())
+                found[path] = record
+        return each_once(found)
 
 
 def _evaluations(record: Record) -> list[Evaluations]:

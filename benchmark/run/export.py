@@ -13,13 +13,12 @@ from benchmark.core.extras import require
 from benchmark.core.locks import locked
 from benchmark.core.output_folder import writable_folder
 from benchmark.core.paths import cache_folder, write_text
-from benchmark.core.records import read_records
 from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import read_subset, write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.report.report_data import eval_results
-from benchmark.results.result import Result
+from benchmark.results.results_folders import read_runs
 from benchmark.results.selection_statistics import have_text
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
@@ -48,7 +47,7 @@ def export(job: Job) -> None:
 
 def _export(job: Job, output: Path | None) -> None:
     """Select, and write to `output`; None: to a folder in the cache."""
-    results = read_records(job.results_dir, Result)
+    results = read_runs(job.results_dir)
     pool = job.pool
     selected = select_pairs(job, score_pairs(job))
     manifest, selection = selected.manifest, selected.selection

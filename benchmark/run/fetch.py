@@ -101,7 +101,7 @@ def _bytes_in(folder: Path | None) -> int:
 def _copies_of_pools(jobs: Sequence[Job]) -> Iterator[Requirement]:
     """Yield the copy of a remote pool, if ``task.pool`` names a folder for it."""
     folder = jobs[0].cfg.task.pool
-    pools = {job.pool.key: job.pool for job in jobs} if folder is not None else {}
+    pools = {job.pool.url: job.pool for job in jobs} if folder is not None else {}
     if len(pools) > 1:
         raise UserError(f"task.pool={folder} must be for one pool, not {len(pools)}; give one of them")
     for pool in pools.values():

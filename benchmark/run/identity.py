@@ -18,7 +18,8 @@ from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.core.records import scan_records
 from benchmark.core.source_code import own_code
 from benchmark.core.uids import read_subset, unite_uids
-from benchmark.pool.content import pool_content
+from benchmark.pool.content import PoolContent, pool_content
+from benchmark.pool.subset import index_tars
 from benchmark.results.protocol import (
     CONTAMINATION,
     LIMIT,
@@ -51,6 +52,8 @@ def make_run_id(job: Job, captions: str | None) -> str:
     """Return a readable name and a hash of all that the metrics depend on; `captions`: hash of other captions."""
     cfg = job.cfg
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
+    if "url" in identity["pool"]:
+        identity["pool"]["url"] = _content(job).sha256
     identity["models"] = {name: identity["models"][name] for name in identity["models"].keys() - LATER_MODELS}
     identity["filter"] = resolved(filter_settings(cfg))
     identity["evalset"] = evaluation_identity(cfg)
@@ -64,6 +67,12 @@ def make_run_id(job: Job, captions: str | None) -> str:
     if job.choices["selector"] != "best":
         names.append(job.choices["selector"])
     return f"{'-'.join(names)}-{size_text(cfg.size.samples)}-seed{cfg.seed}-{portable_hash(identity)}"
+
+
+def _content(job: Job) -> PoolContent:
+    """Return the content of the pool; its tars are indexed by all workers."""
+    index_tars(job.pool, job.engine)
+    return pool_content(job.pool)
 
 
 def evaluation_identity(cfg: DictConfig) -> dict[str, Any]:
@@ -89,7 +98,7 @@ def portable_hash(identity: dict[str, Any]) -> str:
 def make_protocol(job: Job) -> Protocol:
     """Return the facts that comparable runs share. Raises `UserError` if starting weights cannot be had."""
     facts = {
-        "pool": str(pool_content(job.pool)),
+        "pool": str(_content(job)),
         SIZE: "all pairs that pass" if job.k is None else f"{job.k:,} pairs",
     }
     for name, model in job.models.items():

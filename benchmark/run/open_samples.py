@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.core.batch import IMAGE_MISSING
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_folder
@@ -52,18 +51,14 @@ def open_stream(job: Job, selection: Selection) -> StreamedSubset:
     pool, uids, tolerate = job.pool, selection.uids, job.cfg.selection.tolerate
     location = pool.url
     if not holds(location, uids):
-        size = max(
-            1, min(1_000, len(uids) // 64)
-        )  # a stream that begins inside a tar reads what is before it, too
+        size = max(1, min(1_000, len(uids) // 64))  # what is before the begin of a stream is read, too
         cached = cache_folder("subsets", f"stream-{subset_identity(pool, uids, size)}")
         location = str(job.cfg.training.shards or cached)
         log.info("subset: resharding %s pairs to %s", f"{len(uids):,}", location)
         index_tars(pool, job.engine)
         write_shards(pool, uids, location, job.engine, size)
     captions, images = job.captions.of(uids), pool if pool.is_local else None
-    streamed = StreamedSubset(location, captions, tolerate, images)
-    if absent := len(uids) - len(streamed):
-        streamed.missing[IMAGE_MISSING] = absent
+    streamed = StreamedSubset(location, uids, captions, tolerate, images)
     check_readable(len(uids), streamed.lost, tolerate)
     return streamed
 

@@ -30,7 +30,7 @@ from benchmark.run.config import UNBOUNDED, USER_ERRORS, filter_settings, record
 from benchmark.run.identity import earlier_result, make_run_id, training_fingerprint, training_folder
 from benchmark.run.job import Job
 from benchmark.run.select import Selected, subset_path
-from benchmark.scoring.score_folder import score_folder, score_paths
+from benchmark.scoring.score_folder import score_folder, score_paths, scored_shards
 from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Downstream
 from downstream.training.train_report import finished
@@ -45,7 +45,7 @@ BYTES_PER_SCORE = 24  # uid and score
 
 OF_REFERENCE = "the reference results, on their machine"
 # Settings of a training that do not change the seconds per sample.
-FREE = {"samples_seen", "seed", "lr", "warmup_ratio", "weight_decay"}
+FREE = {"samples_seen", "seed", "lr", "warmup_ratio", "warmup_steps", "weight_decay"}
 FREE |= {"checkpoint_every", "log_every", "validate_every", "workers"}
 
 
@@ -143,7 +143,9 @@ class _JobPlan:
         self.scores_key, self.subset = settings, f"{settings} {job.cfg.size.samples} {job.cfg.seed}"
         self.shards = self.parts = 0
         self.selected = False
-        if self.pool is not None and _are_here([job.filter]):
+        # A pool that was never read is not read for its plan, although it may be a copy of another.
+        known = self.pool is not None and _are_here([job.filter])
+        if known and all(shard.is_identified for shard in scored_shards(job.pool, job.filter)):
             self.scores_key, path = str(score_folder(job.pool, job.filter)), subset_path(job)
             self.subset = str(path)
             parts = list(score_paths(job.pool, job.filter).values())

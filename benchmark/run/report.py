@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import REFERENCE_RESULTS, write_text
-from benchmark.core.records import read_records, warn_of
+from benchmark.core.records import warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
@@ -24,7 +24,7 @@ from benchmark.results.report.summary import publish, size_table, summary_board,
 from benchmark.results.report.table import Table, left_out_tables, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
-from benchmark.results.results_folders import ResultsFolders
+from benchmark.results.results_folders import ResultsFolders, read_runs
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
@@ -94,7 +94,7 @@ def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
         for board in boards
         if sum(entry.competes for entry in board.entries) < 2
     }
-    runs = read_records(REFERENCE_RESULTS, Result) if few else []
+    runs = read_runs(REFERENCE_RESULTS) if few else []
     return [run for run in runs if run.filter not in few.get(run.protocol.fingerprint, {run.filter})]
 
 

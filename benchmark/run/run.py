@@ -11,7 +11,7 @@ from benchmark.core.distributed import broadcast_from_main
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import REFERENCE_RESULTS
-from benchmark.core.records import read_records, write_record
+from benchmark.core.records import write_record
 from benchmark.core.usage import peak_rss_bytes
 from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.gallery import examples, gallery
@@ -21,6 +21,7 @@ from benchmark.results.report.leaderboard import REFERENCE
 from benchmark.results.report.run_tables import reference_runs, run_table
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
+from benchmark.results.results_folders import read_runs
 from benchmark.results.run_folder import write_examples, write_gallery
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
@@ -166,7 +167,7 @@ def write_result(
     folder = writable_results(job.results_dir)
     path = write_record(folder, result)
     others, committed = [
-        [] if result.protocol.is_quick_try else read_records(of_results, Result)
+        [] if result.protocol.is_quick_try else read_runs(of_results)
         for of_results in (folder, REFERENCE_RESULTS)
     ]
     references = reference_runs(result, others, committed).values()

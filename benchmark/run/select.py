@@ -16,7 +16,7 @@ from benchmark.run.job import NEEDS, Job
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.sizes import check_budget
-from benchmark.scoring.score_folder import score_folder
+from benchmark.scoring.score_folder import score_folder, shards_key
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.bounded import select_within
 from benchmark.selection.manifest import Manifest
@@ -97,7 +97,10 @@ def _choose(job: Job, table: ScoreTable) -> Selection:
 
 
 def subset_path(job: Job) -> Path:
-    """Return the path of the subset file (see `subset_files`); its name changes with the weights of the filter."""
+    """Return the path of the subset file (see `subset_files`); its name changes with the weights of the filter.
+
+    Its folder changes with the content of the pool.
+    """
     suffix, size = "", job.cfg.size.samples if job.k is None else job.k
     if job.choices["selector"] != "best":  # the default selector needs no suffix
         samples = _most_samples(job)
@@ -106,7 +109,7 @@ def subset_path(job: Job) -> Path:
     if bounds := job.bounds:
         suffix += f"-within-{hash_json(asdict(bounds), 8)}"
     name = f"{job.filter.key()}{suffix}-{size}-seed{job.seed}.npy"
-    return cache_folder("selections", job.pool.key) / name
+    return cache_folder("selections", job.pool.key, shards_key(job.pool, job.filter)) / name
 
 
 def _most_samples(job: Job) -> int:

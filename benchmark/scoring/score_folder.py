@@ -1,15 +1,15 @@
 """Paths of the scores of a filter: a folder of the cache with one part per shard."""
 
-from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
+from benchmark.core.cached_files import remove_cached
 from benchmark.core.hashes import hash_text
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_folder
-from benchmark.core.temporaries import remove_folder
-from benchmark.pool.layout import Shard
+from benchmark.pool.layout import Shard, identify
 from benchmark.pool.pool import Pool
+from benchmark.scoring.shard_reader import features_path
 from benchmark.scoring.survivors import Survivors
 from filters.base import Composite, Filter
 
@@ -18,8 +18,8 @@ def score_folder(pool: Pool, scorer: Filter, survivors: Survivors | None = None)
     """Return the folder that holds the score parts of a filter on `pool`, see `score_paths`."""
     folder = _folder_of_filter(pool, scorer)
     # Ranks and corpus statistics belong to the whole pool: never reuse them for other shards.
-    if scorer.corpus_dependent or isinstance(scorer, Composite):
-        folder /= _hash(_shards(pool, scorer))
+    if _of_whole_pool(scorer):
+        folder /= shards_key(pool, scorer)
     if scorer.corpus_dependent and survivors is not None:
         folder /= f"among-{survivors.key}"
     return folder
@@ -32,17 +32,17 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
     depend on the corpus have other parts for every choice of `survivors`; all others have the whole pool's.
     """
     folder = score_folder(pool, scorer, survivors)
-    return {s: folder / f"{s.name}-{s.fingerprint}.parquet" for s in _shards(pool, scorer)}
+    return {s: folder / f"{s.name}-{s.fingerprint}.parquet" for s in identify(scored_shards(pool, scorer))}
 
 
 def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
     """Return the folder of a filter's fit: named as the folder of its score parts."""
-    return _fits(score_folder(pool, scorer, survivors))
+    return cache_folder("fits") / score_folder(pool, scorer, survivors).relative_to(cache_folder("scores"))
 
 
 def parts_record(pool: Pool, scorer: Filter) -> Path:
     """Return the file with the number of parts into which the shards are divided; it changes with the shards."""
-    return _folder_of_filter(pool, scorer) / f"parts-{_hash(pool.shards(scorer.sources))}"
+    return _folder_of_filter(pool, scorer) / f"parts-{shards_key(pool, scorer)}"
 
 
 def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None:
@@ -52,34 +52,41 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
     """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)
-    scores = _folder_of_filter(pool, scorer)
-    features = [cache_folder("features", pool.key, key) for key in scorer.all_features()]
-    for folder in (scores, _fits(scores), *features):
-        removed = sweep and sweep / f"removed-{hash_text(str(folder), 16)}"
+    made = [score_folder(pool, scorer), fit_folder(pool, scorer, None)]
+    made = [
+        *(made if _of_whole_pool(scorer) else score_paths(pool, scorer).values()),
+        parts_record(pool, scorer),
+    ]
+    features = scorer.all_features().values()
+    for paths in (made, *([features_path(pool, s, of) for s in pool.shards(of.sources)] for of in features)):
+        removed = sweep and sweep / f"removed-{hash_text(' '.join(map(str, paths)), 16)}"
         with locked(removed) if removed else nullcontext():
             if removed and removed.exists():
                 continue
-            remove_folder(folder)
+            for path in paths:
+                remove_cached(path)
             if removed:
                 removed.touch()
 
 
-def _shards(pool: Pool, scorer: Filter) -> list[Shard]:
+def scored_shards(pool: Pool, scorer: Filter) -> list[Shard]:
+    """Return the shards that a filter, or one of its parts, reads."""
     if not isinstance(scorer, Composite):
         return pool.shards(scorer.sources)
-    return list(dict.fromkeys(shard for part in scorer.filters.values() for shard in _shards(pool, part)))
+    return list(dict.fromkeys(s for part in scorer.filters.values() for s in scored_shards(pool, part)))
+
+
+def shards_key(pool: Pool, scorer: Filter) -> str:
+    """Return a hash of the content of all shards that a filter reads."""
+    shards = identify(scored_shards(pool, scorer))
+    return hash_text(" ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards), 12)
+
+
+def _of_whole_pool(scorer: Filter) -> bool:
+    return scorer.corpus_dependent or isinstance(scorer, Composite)
 
 
 def _folder_of_filter(pool: Pool, scorer: Filter) -> Path:
     """Return the folder of all scores of a filter on a pool; under another name it is the same filter."""
     folder, key = cache_folder("scores", pool.key), scorer.key()
     return min(folder.glob(f"*-{key.rpartition('-')[2]}"), default=folder / key)
-
-
-def _fits(scores: Path) -> Path:
-    return cache_folder("fits") / scores.relative_to(cache_folder("scores"))
-
-
-def _hash(shards: Iterable[Shard]) -> str:
-    text = " ".join(f"{shard.name}-{shard.fingerprint}" for shard in shards)
-    return hash_text(text, 12)

@@ -95,41 +95,44 @@ def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
     Keys end at the first dot, as in pools and webdataset; hidden files, such as macOS' ``._0.jpg``, are left out.
     Raises `UserError` unless it is whole: fewer images would be another metric.
     """
-    images: dict[str, Member] = {}
-    texts: dict[str, Member] = {}
+    files: dict[str, dict[str, Member]] = {}  # by key and extension
     dotted: dict[str, str] = {}  # the first name of each key
-    drops = Counter[str]()
+    drops, repeated, previous = Counter[str](), set[str](), ""
     with path.open("rb") as file:
         for member in tar_members(file, drops):
             key, extension = split_name(member.name)
             if not key.rpartition("/")[2]:
                 continue
             suffix = extension.lower()
-            if suffix.rpartition(".")[2] in IMAGE_EXTENSIONS - {suffix}:
+            if suffix in (ending, *IMAGE_EXTENSIONS):
+                kinds = files.setdefault(key, {})
+                # A .png next to a .jpg is the same image.
+                if suffix in kinds or (suffix != ending and key != previous and kinds.keys() - {ending}):
+                    repeated.add(key)
+                kinds[suffix] = member
+            elif suffix.rpartition(".")[2] in IMAGE_EXTENSIONS:
                 dotted.setdefault(key, member.name)
-            members = texts if suffix == ending else images if suffix in IMAGE_EXTENSIONS else {}
-            if key in members:
-                kind = f".{ending} files" if suffix == ending else "images"
-                raise UserError(
-                    f"evaluation set {name}: sample {key} in {path} has two {kind}; fetch it again"
-                )
-            members[key] = member
+            previous = key
         if drops:
             raise UserError(f"evaluation set {name}: {path} is cut or damaged, or not a tar; fetch it again")
-        if odd := [name for key, name in dotted.items() if key not in images]:
+        if odd := [
+            name for key, name in dotted.items() if files.get(key, {}).keys().isdisjoint(IMAGE_EXTENSIONS)
+        ]:
             raise UserError(
                 f"evaluation set {name}: {odd[0]} in {path} must have one dot in its name, at which webdataset ends"
                 " the key; write the tar again, with names such as photo_00021.jpg"
             )
-        if images.keys() != texts.keys():
-            incomplete = min(images.keys() ^ texts.keys())
-            raise UserError(
-                f"evaluation set {name}: sample {incomplete} in {path} must have an image and a .{ending} file"
-            )
-        return [
-            TarSample(key, ImageFile(path, image.offset, image.size), _text(name, file, texts[key]))
-            for key, image in images.items()
-        ]
+        samples = []
+        for key, kinds in files.items():
+            image = next((kinds[kind] for kind in IMAGE_EXTENSIONS if kind in kinds), None)
+            if image is None or ending not in kinds or key in repeated:
+                raise UserError(
+                    f"evaluation set {name}: sample {key} in {path} must have one image and one .{ending} file;"
+                    " fetch it again"
+                )
+            location = ImageFile(path, image.offset, image.size)
+            samples.append(TarSample(key, location, _text(name, file, kinds[ending])))
+        return samples
 
 
 def _text(name: str, file: BinaryIO, member: Member) -> str:

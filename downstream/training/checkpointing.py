@@ -30,6 +30,7 @@ class TrainState:
     seconds: float = 0.0
     losses: list[tuple[int, float]] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+    tar: str = ""  # of a stream's last skipped sample
 
     @property
     def loss(self) -> float:
@@ -38,8 +39,8 @@ class TrainState:
 
     def over_processes(self) -> "TrainState":
         """Return the state with the skipped samples of all processes."""
-        skipped: Counter[str] = sum(gather_object([self.skipped]), Counter())
-        return replace(self, skipped=skipped)
+        skipped, tars = zip(*gather_object([(self.skipped, self.tar)]), strict=True)
+        return replace(self, skipped=sum(skipped, Counter()), tar=max(tars))
 
 
 def _changing_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -88,4 +89,4 @@ def load_checkpoint(
             tensor.copy_(saved[name])
     optimizer.load_state_dict(torch.load(newest / "optimizer.pt", weights_only=True, map_location="cpu"))
     losses = [(seen, loss) for seen, loss in state["losses"]]
-    return TrainState(state["step"], state["seconds"], losses, Counter(state["skipped"]))
+    return TrainState(**state | {"losses": losses, "skipped": Counter(state["skipped"])})

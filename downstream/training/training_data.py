@@ -64,32 +64,26 @@ class EpochSamples(Samples[T_co], Protocol[T_co]):
 class SampleStream(Protocol[T_co]):
     """A subset in shards, each of which is read from front to back. Picklable.
 
-    Its attributes are the number of samples of each shard, and the bytes per encoded sample, those of the shard with
-    the largest mean.
+    Its attributes are the number of samples of each shard, the bytes per encoded sample, those of the shard with
+    the largest mean, all samples as the one epoch, and the weights of other captions as in `EpochSamples`.
     """
 
     sizes: IndexArray
     sample_bytes: int
+    epochs: tuple[range]
+    caption_weights: tuple[float, ...]
 
     def __len__(self) -> int:
         """Return how many samples there are."""
 
-    @property
-    def epochs(self) -> tuple[range]:
-        """All samples, the one epoch."""
-
-    @property
-    def caption_weights(self) -> tuple[float, ...]:
-        """The weight of the loss of each other caption, as in `EpochSamples`."""
-
     def read(self, shard: int, start: int, stop: int) -> Iterator[Any]:
-        """Yield the encoded samples `start` to `stop` - 1 of a shard, exactly so many."""
+        """Yield the encoded samples `start` to `stop` - 1 of a shard, exactly so many; each has its `tar`."""
 
     def decode(self, encoded: Any, /) -> T_co:
         """Return the sample. Raises `SampleError` if it is unreadable."""
 
-    def check_lost(self, lost: Mapping[str, int], seen: int) -> None:
-        """Raise `UserError` if too many of the samples seen so far were unreadable; `lost` counts them by reason."""
+    def check_lost(self, lost: Mapping[str, int], seen: int, tar: str) -> None:
+        """Raise `UserError` if too many of the samples seen so far were lost, by reason; the last one in `tar`."""
 
 
 TrainingSubset = EpochSamples[Sample] | SampleStream[Sample]
@@ -175,6 +169,7 @@ class TrainingBatch(NamedTuple):
     inputs: Inputs
     size: int
     skipped: dict[str, int]
+    tar: str = ""  # of a stream's last skipped sample
 
 
 @dataclass(frozen=True)
@@ -198,7 +193,9 @@ class TrainingData(Generic[Pair]):
         readable = [at for at, reason in zip(positions, reasons, strict=True) if reason is None]
         samples = [self._view(sample, position) for sample, position in zip(samples, readable, strict=True)]
         skipped = Counter(reason for reason in reasons if reason is not None)
-        return TrainingBatch(self.collate(samples) if samples else {}, len(samples), dict(skipped))
+        lost = [item for item, reason in zip(items, reasons, strict=True) if reason is not None]
+        tar = lost[-1].tar if lost and isinstance(self.source, SampleStream) else ""
+        return TrainingBatch(self.collate(samples) if samples else {}, len(samples), dict(skipped), tar)
 
     def _view(self, sample: Pair, position: int) -> Pair:
         """Return the sample as drawn at `position`: with its captions, as models read them, and augmented."""

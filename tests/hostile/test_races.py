@@ -20,15 +20,18 @@ from benchmark.core.mapped_files import save_array
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.core.temporaries import _remove_orphans
+from benchmark.engine.local import LocalEngine
 from benchmark.models import hub
-from benchmark.pool import reshard
+from benchmark.pool.pool import Pool
+from benchmark.pool.reshard import reshard
+from benchmark.pool.subset import selected_samples
 from benchmark.run import export
 from benchmark.selection.selection import Selection
 from benchmark.studies.augmentation import caption_writer
 from benchmark.studies.icc_build import steps
 from benchmark.studies.icc_build.steps import Steps
 from tests.hostile.damage import flip
-from tests.pools import numbered_uids
+from tests.pools import numbered_uids, rows, write_pool
 
 CPU = torch.device("cpu")
 
@@ -211,8 +214,11 @@ def test_one_of_two_exports_gets_the_folder(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_one_of_two_reshardings_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pools = [Pool("x", str(write_pool(tmp_path / str(number), [rows(1, number)]))) for number in range(2)]
+    parts = [selected_samples(pool, pool.index(pool.tars[0]).uids) for pool in pools]
+
     def begin(number: int) -> None:
-        reshard.begin(tmp_path / "out", f"samples {number}", 1)
+        reshard(pools[number], parts[number], tmp_path / "out", LocalEngine(workers=1))
 
     assert at_once(monkeypatch, OutputFolder, "write_text", begin) == 1
 

@@ -173,7 +173,7 @@ def group(results: Sequence[Result]) -> list[Entry]:
         selector, captions = result.selection.selector, bool(_captions(result))
         parts = [selector] * (selector != "best") + ["other captions"] * captions
         name = ", ".join([result.filter, *parts])
-        groups[name, json.dumps(_settings(result), sort_keys=True)].append(result)
+        groups[name, json.dumps(settings_of(result), sort_keys=True)].append(result)
     variants: dict[str, list[Settings]] = defaultdict(list)
     for name, settings in sorted(groups):
         variants[name].append(json.loads(settings))
@@ -228,7 +228,7 @@ def _captions(result: Result) -> dict[str, Any]:
     return captions if captions.get("columns") or captions.get("files") else {}
 
 
-def _settings(result: Result) -> Settings:
+def settings_of(result: Result) -> Settings:
     """Return the settings of a run that are not of its protocol, by their dotted names."""
     chosen = {name: result.config[name] for name in SETTINGS if name in result.config}
     chosen["filter"] = asdict(NO_BOUNDS) | result.selection.config

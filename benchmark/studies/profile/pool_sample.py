@@ -1,6 +1,5 @@
 """A random sample of a pool, which is itself a pool: two billion images are too many to read."""
 
-import hashlib
 from collections import Counter
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.errors import UserError
+from benchmark.core.hashes import hash_json
 from benchmark.core.progress import progress
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -36,10 +36,8 @@ class PoolSample(Pool):
     @property
     def key(self) -> str:
         """The cache key: the pool's, and a hash of the rows drawn from each shard."""
-        digest = hashlib.sha256()
-        for shard, rows in self._rows.items():
-            digest.update(f"{shard.name} {shard.fingerprint} ".encode() + rows.astype("<i8").tobytes())
-        return f"{self._whole.key}-{digest.hexdigest()[:12]}"
+        drawn = [[shard.name, shard.fingerprint, rows.tolist()] for shard, rows in self._rows.items()]
+        return f"{self._whole.key}-{hash_json(drawn, 12)}"
 
     def shards(self, needs: frozenset[str]) -> list[Shard]:
         """Return the tars that samples were drawn from, whatever `needs` are: a profile reads images."""

@@ -1,20 +1,32 @@
-"""Images from the web: of every mode, too large, too narrow, damaged."""
+"""Images from the web: of every kind, too large, too narrow, too slow, damaged."""
 
 import io
 import itertools
+import re
+import subprocess
+import zlib
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
+from PIL.TiffImagePlugin import OPEN_INFO
 
 from benchmark.core.batch import SampleError
 from benchmark.core.images import FORMATS, MAX_PIXELS, decode_image
 from benchmark.pool import tar_reader
 from benchmark.pool.tar_index import index_tar
+from tests.image_kinds import Kind, bmps, gifs, on_white, pngs, tiff, tiff_file, tiffs
 from tests.pools import rows, write_tar
+
+# Layouts that Pillow lists and cannot unpack, or libtiff: those of samples in the lowest bits, and grey as YCbCr.
+UNREADABLE = re.compile(
+    r"TIFF \(b'..', (0, \(1,\), 2, \(8,\), \(\)\)|3, \(1,\), 2, \([124],\), \(\)\)|6, .* \(8,\).* deflate)"
+)
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
@@ -49,6 +61,74 @@ def test_half_clear_is_half_white() -> None:
     )
 
 
+@pytest.mark.parametrize("kinds", [pngs, tiffs, gifs, bmps])
+def test_every_kind_shows_what_was_written(kinds: Callable[[], Iterable[Kind]]) -> None:
+    wrong, unreadable = {}, set()
+    for kind in kinds():
+        try:
+            difference = np.abs(np.asarray(decode_image(kind.data)) - kind.shown).max()
+        except SampleError:
+            unreadable.add(kind.name)
+            continue
+        if difference > 3:  # levels: CIE L*a*b*, and 16 bits cut to eight
+            wrong[kind.name] = difference
+    assert not wrong
+    assert all(UNREADABLE.fullmatch(name) for name in unreadable)
+
+
+def _compressed() -> dict[str, bytes]:
+    """One picture of half-clear colours in every mode of the formats that compress colours, and as a first frame."""
+    y, x = np.indices((24, 40))
+    samples = np.stack([y * 10, x * 6, (x + y) * 4, (y * 17 + x * 5) % 256], -1).astype(np.uint8)
+    image, other = Image.fromarray(samples), Image.new("RGBA", (40, 24), (9, 9, 9, 255))
+    files = {
+        f"{kind} {mode}": encoded(image.convert(mode), kind, **options)
+        for kind, modes, options in [
+            ("JPEG", ("L", "RGB", "CMYK"), {"quality": 95}),
+            ("WEBP", ("L", "LA", "RGB", "RGBA"), {"lossless": True}),
+            ("AVIF", ("L", "LA", "RGB", "RGBA"), {"subsampling": "4:4:4"}),
+        ]
+        for mode in modes
+    }
+    adobe = files["JPEG CMYK"].index(b"Adobe") + 11
+    files["JPEG YCCK"] = files["JPEG CMYK"][:adobe] + b"\2" + files["JPEG CMYK"][adobe + 1 :]
+    files["WEBP of losses"] = encoded(image, "WEBP")
+    for kind in ("PNG", "GIF", "WEBP", "AVIF"):
+        files[f"{kind} of two frames"] = encoded(image, kind, save_all=True, append_images=[other])
+    files["MPO"] = encoded(image.convert("RGB"), "MPO", save_all=True, append_images=[other.convert("RGB")])
+    return files
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), _compressed().items(), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_another_decoder_sees_the_same(name: str, data: bytes) -> None:
+    seen = np.atleast_3d(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED))
+    assert seen.shape[-1] in (1, 3, 4)
+    alpha = seen[..., 3] / 255 if seen.shape[-1] == 4 else np.ones(seen.shape[:2])
+    assert np.abs(np.asarray(decode_image(data)) - on_white(seen[..., 2::-1] / 255, alpha)).max() <= 2
+
+
+def test_numbers_without_a_white_are_no_picture() -> None:
+    keys = [key for key, (mode, _) in OPEN_INFO.items() if mode in ("I", "F")]
+    assert len(keys) >= 9
+    for key in keys:
+        with pytest.raises(SampleError, match="image_unreadable"):
+            decode_image(tiff(key, np.ones((4, 4, 1), int)))
+
+
+def test_images_are_decoded_in_one_place() -> None:
+    """The trackers open thumbnails that galleries have made."""
+    words = r"Image\.open\(|cv2\.im(read|decode)|imageio|decode_jpeg|read_image\(.*png"
+    found = subprocess.run(
+        ["git", "grep", "-lE", words, "--", "benchmark", "filters", "downstream"],
+        capture_output=True,
+        text=True,
+    )
+    trackers = {f"benchmark/results/{name}_tracker.py" for name in ("tensorboard", "wandb")}
+    assert set(found.stdout.split()) == {"benchmark/core/images.py"} | trackers
+
+
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
 @pytest.mark.parametrize(
     ("orientation", "size", "top"),
@@ -72,14 +152,71 @@ def test_damaged_exif_costs_no_image() -> None:
     assert decode_image(data).size == (8, 4)
 
 
-def test_a_jpeg_of_many_scans_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = encoded(Image.effect_noise((64, 64), 50).convert("RGB"), "JPEG", progressive=True)
-    last = whole.rindex(b"\xff\xda")
-    scans = whole[:last] + whole[last:-2] * 100 + whole[-2:]
-    assert decode_image(whole + b"\xff\xda" * 200).size == (64, 64)  # a film behind the picture
+NOISE = encoded(Image.effect_noise((64, 64), 50).convert("RGB"), "JPEG", progressive=True)
+LAST_SCAN = NOISE[NOISE.rindex(b"\xff\xda") : -2]
+
+
+def multi_picture(jpeg: bytes) -> bytes:
+    """The JPEG as the first of two pictures."""
+    data = encoded(Image.new("RGB", (8, 8)), "MPO", save_all=True, append_images=[Image.new("RGB", (8, 8))])
+    start = data.index(b"\xff\xe2")
+    return jpeg[:2] + data[start : start + 2 + int.from_bytes(data[start + 2 : start + 4], "big")] + jpeg[2:]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        b"",
+        b"\xff\x01\xff\xff",  # a marker without a length, which a decoder passes
+        b"\xff\x02\xff\xff",
+        b"\xff\xd0\xff\xff",
+        b"\xff\xff\xff",
+        b"\xff\xfe\x00\x00",
+    ],
+)
+@pytest.mark.parametrize("container", [bytes, multi_picture])
+def test_a_jpeg_of_many_scans_is_not_decoded(
+    container: Callable[[bytes], bytes], between: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = container(NOISE[:-2] + between + LAST_SCAN * 100 + NOISE[-2:])
+    with Image.open(io.BytesIO(data)) as image:
+        assert image.format == ("MPO" if container is multi_picture else "JPEG")
+    film = container(NOISE) + b"\xff\xda" * 200  # behind the picture
+    assert decode_image(film).size == (64, 64)
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda _: pytest.fail("pixels were decoded"))
     with pytest.raises(SampleError, match="image_too_slow"):
-        decode_image(scans)
+        decode_image(data)
+
+
+def test_a_tiff_of_a_jpeg_of_many_scans_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    for scans in (0, 100):
+        pixels = NOISE[:-2] + LAST_SCAN * scans + NOISE[-2:]
+        tags = {
+            256: [64],
+            257: [64],
+            258: [8, 8, 8],
+            259: [7],
+            262: [6],
+            273: [8],
+            277: [3],
+            278: [64],
+            279: [len(pixels)],
+        }
+        data = tiff_file("<", tags | {530: [2, 2]}, pixels)
+        if scans:
+            with pytest.raises(SampleError):
+                decode_image(data)
+        else:
+            assert decode_image(data).size == (64, 64)
+    capfd.readouterr()  # libtiff says why
+
+
+def test_a_tile_larger_than_its_image_is_a_bomb() -> None:
+    """libtiff decodes it whole."""
+    pixels = zlib.compress(bytes(100))
+    tags = {256: [8], 257: [8], 258: [8], 259: [8], 262: [1], 277: [1], 322: [8000], 323: [8000], 324: [8]}
+    with pytest.raises(SampleError, match="image_too_large"):
+        decode_image(tiff_file("<", tags | {325: [len(pixels)]}, pixels))
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF"])
@@ -91,24 +228,12 @@ def test_decoding_ends_when_its_seconds_are_spent(kind: str, monkeypatch: pytest
         decode_image(data)
 
 
-@pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK", "RGBA", "I;16", "LA"])
-def test_images_of_every_mode_become_rgb(mode: str) -> None:
-    decoded = decode_image(encoded(Image.new(mode, (5, 3)), {"CMYK": "JPEG"}.get(mode, "PNG")))
-    assert (decoded.mode, decoded.size) == ("RGB", (5, 3))
-
-
 @pytest.mark.parametrize("kind", ["PNG", "TIFF"])
 @pytest.mark.parametrize("order", ["<u2", ">u2"])
 def test_sixteen_bits_are_scaled_to_eight(kind: str, order: str) -> None:
     levels = np.array([[0, 257, 32896, 65535]])
     decoded = decode_image(encoded(Image.fromarray(levels.astype(order)), kind))
     assert np.asarray(decoded)[0, :, 0].tolist() == [0, 1, 128, 255]
-
-
-@pytest.mark.parametrize("number", [np.int32, np.float32])
-def test_numbers_of_32_bits_are_no_picture(number: type) -> None:
-    with pytest.raises(SampleError, match="image_unreadable"):
-        decode_image(encoded(Image.fromarray(np.ones((4, 4), number)), "TIFF"))
 
 
 @pytest.mark.parametrize(

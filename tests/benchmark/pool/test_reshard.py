@@ -1,7 +1,9 @@
 """Resharded subsets: what DataComp reads, and pools like any other."""
 
+import io
 import json
 import tarfile
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, read_subset
@@ -18,7 +21,9 @@ from benchmark.pool import reshard as module
 from benchmark.pool import subset_writer
 from benchmark.pool.pool import Pool
 from benchmark.pool.reshard import check_unused, reshard
+from benchmark.pool.streamed_subset import StreamedSubset
 from benchmark.pool.subset import Subset, selected_samples, use_metadata_captions
+from downstream.evaluation.tars import tar_samples
 from tests.pools import Row, rows, write_metadata, write_pool, write_tar
 
 CHOSEN = [0, 5, 6, 7, 11]
@@ -107,6 +112,9 @@ def test_all_fields_and_members_are_kept(pool: Pool, tmp_path: Path) -> None:
     fields = json.loads(members["000000001.json"])
     row = rows(13)[5]
     expected = {"uid": row.uid, "url": row.url, "caption": row.text, "key": row.key}
+    place, _, checksum = fields.pop("pairsift_stamp").partition(" ")
+    assert place.endswith("/00000000.tar/000000001")
+    assert checksum == f"{zlib.crc32(row.text.encode() + row.image):08x}"
     assert fields == expected | {"width": 5, "exif": {"Make": ["00005"]}}
     assert members["000000001.seg.cls"] == b"00005"
     assert members["000000001.jpg"] == row.image
@@ -126,6 +134,27 @@ def test_images_are_named_jpg_and_other_members_keep_their_names(tmp_path: Path)
     }  # fmt: skip
     assert json.loads(members.pop("000000000.json"))["n"] == float("inf")
     assert not members
+
+
+@pytest.mark.parametrize("kinds", [("jpg", "png"), ("png", "jpg"), ("gif", "webp", "png"), ("tiff", "jpeg")])
+def test_all_readers_take_the_same_of_several_images(tmp_path: Path, kinds: tuple[str, ...]) -> None:
+    shades = {"jpg": 50, "png": 80, "jpeg": 110, "webp": 140, "gif": 170, "tiff": 200}
+    sample = rows(1)[0]
+    sample.files = sample.members()
+    del sample.files["jpg"]
+    for kind in kinds:
+        image = io.BytesIO()
+        Image.new("L", (16, 16), shades[kind]).save(image, Image.registered_extensions()[f".{kind}"])
+        sample.files[kind] = image.getvalue()
+    pool = Pool("p", str(write_pool(tmp_path, [[sample]])))
+    (tmp_path / "shards" / "sizes.json").write_text('{"00000000.tar": 1}')
+    write(pool, [0], tmp_path / "new")
+    images = [Subset(pool, selected([0]))[0].image]
+    for folder in (tmp_path, tmp_path / "new"):
+        stream = StreamedSubset(str(folder), encode_uids([sample.uid]))
+        images += [stream.decode(files).image for files in stream.read(0, 0, 1)]
+        images += [item.image.load(0) for item in tar_samples("x", folder / "shards" / "00000000.tar", "txt")]
+    assert [image.getpixel((4, 4))[0] for image in images] == 5 * [min(shades[kind] for kind in kinds)]
 
 
 def test_members_that_a_reader_would_run_are_left_out(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 import io
+import itertools
 import tarfile
 from collections import Counter
 
 import pytest
 from PIL import Image
 
+from benchmark.core.images import IMAGE_EXTENSIONS
 from benchmark.core.uids import decode_uids
 from benchmark.pool.tar_index import index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images
@@ -117,6 +119,52 @@ def test_extensions_are_mapped_by_the_pools_columns(tmp_path) -> None:
     )
     assert read(tmp_path / "a.tar")[1] == {"caption_missing": 3}
     assert len(read(tmp_path / "a.tar", {"image": "IMG", "text": "cap"})[0]) == 3
+
+
+@pytest.mark.parametrize("order", itertools.permutations(["jpg", "png", "webp", "txt"]))
+def test_of_several_images_of_a_key_one_counts(tmp_path, order: tuple[str, ...]) -> None:
+    files = {kind: jpeg(number) for number, kind in enumerate(IMAGE_EXTENSIONS)} | {"txt": b"a dog"}
+    write_tar(tmp_path / "a.tar", [broken(f"{n}", **{kind: files[kind] for kind in order}) for n in range(3)])
+    index, data = index_tar(tmp_path / "a.tar", {}), (tmp_path / "a.tar").read_bytes()
+    assert (len(index), index.drops) == (3, {})
+    for offset, size, members, extents in zip(
+        index.offsets, index.sizes, index.members, index.extents, strict=True
+    ):
+        assert data[offset : offset + size] == files["jpg"]
+        assert {kind: data[start : start + length] for kind, start, length in members} == {
+            kind: files[kind] for kind in ("jpg", "txt")
+        }
+        assert len(extents) == 2
+
+
+def test_an_image_apart_from_its_key_is_another_sample(tmp_path) -> None:
+    earlier, later = broken("0", jpg=jpeg(0), txt=b"a dog"), broken("0", png=jpeg(1), txt=b"a cat")
+    write_tar(tmp_path / "a.tar", [earlier, broken("1", jpg=jpeg(2), txt=b"a cow"), later])
+    index, data = index_tar(tmp_path / "a.tar", {}), (tmp_path / "a.tar").read_bytes()
+    images = [data[offset : offset + size] for offset, size in zip(index.offsets, index.sizes, strict=True)]
+    assert dict(zip(index.texts, images, strict=True)) == {
+        "a dog": jpeg(0), "a cat": jpeg(1), "a cow": jpeg(2),
+    }  # fmt: skip
+
+
+def test_hidden_members_part_no_images_of_a_key(tmp_path) -> None:
+    one, hidden, other = (
+        broken("0", png=jpeg(0)),
+        broken("._0", jpg=b"\0"),
+        broken("0", jpg=jpeg(1), txt=b"a"),
+    )
+    write_tar(tmp_path / "a.tar", [one, hidden, other])
+    index = index_tar(tmp_path / "a.tar", {})
+    assert (index.texts, index.sizes.tolist(), index.drops) == (["a"], [len(jpeg(1))], {})
+
+
+def test_named_files_of_a_key_count_before_others(tmp_path) -> None:
+    files = {"jpg": jpeg(0), "img": jpeg(1), "txt": b"alt text", "cap": b"a dog"}
+    write_tar(tmp_path / "a.tar", [broken("0", **files)])
+    index = index_tar(tmp_path / "a.tar", {"image": "img", "text": "cap"})
+    (offset,), (size,) = index.offsets, index.sizes
+    assert (index.texts, index.drops) == (["a dog"], {})
+    assert (tmp_path / "a.tar").read_bytes()[offset : offset + size] == files["img"]
 
 
 def test_a_byte_order_mark_is_no_caption(tmp_path) -> None:

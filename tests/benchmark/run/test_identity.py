@@ -1,5 +1,6 @@
-"""The id of a run: the published results keep theirs, and a quick try has another."""
+"""The id of a run: the published results keep theirs, a quick try has another, and a pool is its content."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from benchmark.run.config import CONF
 from benchmark.run.identity import make_run_id
 from benchmark.run.job import Job
 from tests.jobs import make_job
+from tests.pools import rows, write_metadata, write_pool
 
 REFERENCE = Path(__file__).resolve().parents[3] / "results" / "reference"
 
@@ -51,3 +53,32 @@ def test_a_cache_within_the_checkout_changes_no_id(job: Job, monkeypatch: pytest
     elsewhere = make_run_id(job, None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(CONF.parent / ".cache"))
     assert make_run_id(job, None) == elsewhere
+
+
+def pool_id(url: str, *overrides: str) -> str:
+    return make_run_id(make_job("pool=img2dataset", f"pool.url={url}", "filter=random", *overrides), None)
+
+
+def test_spellings_and_copies_of_a_pool_are_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_pool(tmp_path / "pool", [rows(3)])
+    shutil.copytree(tmp_path / "pool", tmp_path / "copy", copy_function=shutil.copyfile)
+    (tmp_path / "link").symlink_to("pool")
+    spellings = ("pool", "./pool", "pool/", str(tmp_path / "pool"), f"file://{tmp_path}/pool", "link", "copy")
+    assert len({pool_id(url) for url in spellings}) == 1
+
+
+def test_pools_of_one_spelling_are_two_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = set()
+    for start in (0, 3):
+        folder = write_pool(tmp_path / str(start) / "p", [rows(3, start=start)])
+        monkeypatch.chdir(folder.parent)
+        ids.add(pool_id("p"))
+    assert len(ids) == 2
+
+
+def test_a_file_of_a_pool_that_changes_makes_another_run(tmp_path: Path) -> None:
+    url = str(write_pool(tmp_path / "pool", [rows(3)]))
+    before = pool_id(url)
+    write_metadata(tmp_path / "pool" / "metadata" / "00000000.parquet", rows(2))
+    assert pool_id(url) != before

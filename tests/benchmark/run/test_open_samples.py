@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from benchmark.core.uids import encode_uids
-from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.run.open_samples import open_stream, write_shards
+from benchmark.run.open_samples import open_stream
 from benchmark.selection.selection import Selection
 from tests.jobs import make_job
 from tests.pools import rows, write_pool
@@ -30,15 +29,6 @@ def members(folder: Path) -> dict[str, list[str]]:
         path.name: sorted({name.partition(".")[2] for name in tarfile.open(path).getnames()})
         for path in sorted(folder.rglob("*.tar"))
     }
-
-
-def test_other_members_are_written_on_demand_only(pool: Pool, tmp_path: Path) -> None:
-    uids = np.sort(encode_uids([row.uid for row in rows(6)]))
-    for every, extensions in ((False, []), (True, ["mask.npz"])):
-        folder = tmp_path / str(every)
-        assert write_shards(pool, uids, folder, LocalEngine("cpu"), 3, every_member=every) == 6
-        expected = sorted(["jpg", "json", "txt", *extensions])
-        assert members(folder) == {"00000000.tar": expected, "00000001.tar": expected}
 
 
 def test_a_stream_holds_the_selected_pairs_only(pool: Pool, tmp_path: Path) -> None:

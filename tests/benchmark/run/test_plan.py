@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.records import write_record
+from benchmark.pool import layout
 from benchmark.results.provenance import machine
 from benchmark.results.stopwatch import Stage
 from benchmark.run import plan
@@ -91,3 +92,16 @@ def test_a_stage_is_planned_for_the_tasks_that_have_it(
     path.write_text("{}")
     assert planned("run") == (["cached", "cached", trained, "to do"], {training, evaluating}, [path])
     assert planned("train")[2] == planned("run", sweep=tmp_path)[2] == []
+
+
+def test_a_plan_reads_no_file_to_know_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hash_file(path: Path) -> str:
+        raise AssertionError(path)
+
+    monkeypatch.setattr(layout, "hash_file", hash_file)
+    url = write_pool(tmp_path / "pool", [rows(4)])
+    made = plan.Plan()
+    made.add(
+        "a", make_job("pool=img2dataset", f"pool.url={url}", "filter=random", "size.samples=2", "task=select")
+    )
+    assert made.rows[0][:3] == ["a", plan.TO_DO, plan.TO_DO]

@@ -1,10 +1,13 @@
 """A selection opened as a stream: resharded once, or read where it is."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.pool.streamed_subset import StreamedSubset
 from benchmark.run.identity import make_run_id, training_fingerprint
@@ -12,6 +15,11 @@ from benchmark.run.open_samples import open_samples, open_stream
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
 from benchmark.selection.selection import Selection
+from downstream.training.train_report import TrainReport
+from downstream.training.trainer import Trainer
+from downstream.training.training_data import SampleOrder, TrainingData
+from tests.downstream.tiny_models import Recorder
+from tests.downstream.training.test_trainer import CPU, Guess, config
 from tests.jobs import make_job
 from tests.pools import rows, write_pool, write_tar
 
@@ -92,6 +100,30 @@ def test_missing_pairs_are_tolerated_up_to_the_setting(pool: Path) -> None:
         opened(pool, *ALL)
     stream = opened(pool, *ALL, "selection.tolerate=0.05")
     assert (len(stream), stream.lost) == (38, {"image_missing": 2})
+
+
+def train(stream: StreamedSubset, folder: Path) -> TrainReport:
+    """Train for one epoch."""
+
+    def collate(samples: list[Sample]) -> dict[str, torch.Tensor]:
+        targets = [int(sample.text[-1]) % 4 for sample in samples]
+        return {"colours": torch.rand(len(samples), 12), "targets": torch.tensor(targets)}
+
+    data = TrainingData(stream, SampleOrder(stream.epochs, 0), collate)
+    trainer = Trainer("toy", config(source="stream", samples_seen=len(stream)), CPU, Recorder())
+    return trainer.fit(Guess(), data, folder, "f")
+
+
+def test_a_training_ends_at_a_tar_of_other_samples(pool: Path, tmp_path: Path) -> None:
+    settings = (*ALL, f"training.shards={tmp_path / 'subset'}")
+    stream = opened(pool, *settings)
+    first, second = stream.urls[:2]
+    shutil.copy(second.removeprefix("file://"), first.removeprefix("file://"))
+    lost = rf"1 of the \d+ samples seen cannot be used \(1 not_of_this_tar; the last in {first}\), more than"
+    with pytest.raises(UserError, match=lost):
+        train(stream, tmp_path / "ended")
+    tolerant = opened(pool, *settings, "selection.tolerate=0.05")
+    assert train(tolerant, tmp_path / "tolerated").skipped == {"not_of_this_tar": 1}
 
 
 def test_runs_of_a_stream_are_other_runs() -> None:

@@ -308,7 +308,7 @@ def test_broken_tars_are_errors(shards: Path) -> None:
         for member in tar.getmembers():
             if member.name != "s0000001.txt":
                 kept.addfile(member, tar.extractfile(member))
-    with pytest.raises(UserError, match=r"sample s0000001 in .* must have an image and a"):
+    with pytest.raises(UserError, match=r"sample s0000001 in .* must have one image and one"):
         webdataset("coco", str(shards), captioning=True, retrieval=True)
 
 

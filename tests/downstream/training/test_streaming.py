@@ -17,6 +17,12 @@ SIZES = (7, 1, 0, 29, 13, 50, 3)  # of uneven tars
 TOTAL = sum(SIZES)
 
 
+class Number(int):
+    """An encoded sample."""
+
+    tar = "x.tar"
+
+
 class Numbers:
     """Samples that are numbers; `reads` has what was read of which tar."""
 
@@ -38,14 +44,15 @@ class Numbers:
     def read(self, shard: int, start: int, stop: int) -> Iterator[int]:
         self.reads.append((shard, start))
         assert 0 <= start < stop <= self.sizes[shard]
-        yield from range(int(self.sizes[:shard].sum()) + start, int(self.sizes[:shard].sum()) + stop)
+        first = int(self.sizes[:shard].sum())
+        yield from map(Number, range(first + start, first + stop))
 
     def decode(self, encoded: int) -> Sample:
         if encoded in self.unreadable:
             raise SampleError(IMAGE_MISSING)
         return Sample("", str(encoded), None)  # type: ignore[arg-type]
 
-    def check_lost(self, lost: object, seen: int) -> None:
+    def check_lost(self, lost: object, seen: int, tar: str) -> None:
         pass
 
 
@@ -149,6 +156,7 @@ def test_unreadable_samples_are_counted_by_reason() -> None:
     streamed = batches(Numbers(unreadable=frozenset({3, 90})), epochs=1)
     parts = list(streamed.batches(steps(streamed)))
     assert sum((Counter(part.skipped) for part in parts), Counter()) == {IMAGE_MISSING: 2}
+    assert [part.tar for part in parts if part.skipped] == ["x.tar"] * 2
     assert sum(part.size for part in parts) == TOTAL - 2
 
 

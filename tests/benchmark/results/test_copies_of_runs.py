@@ -1,0 +1,142 @@
+"""One run is one run whatever its ids: copies of records change no table, page, file or answer of the API."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark import api
+from benchmark.cli.sweep_runs import Outcome, outcome_tables
+from benchmark.core.paths import REFERENCE_RESULTS
+from benchmark.core.records import scan_records, write_record
+from benchmark.results.report.report_data import eval_results
+from benchmark.results.report.run_tables import run_table
+from benchmark.results.result import Result
+from benchmark.results.results_folders import ResultsFolders, each_once, read_runs
+from benchmark.run.report import report
+from tests.benchmark.results.report.made_results import captioned, protocol
+from tests.jobs import make_job
+
+LONGER = replace(protocol(), facts=protocol().facts | {"captioner.training.samples_seen": "40000"})
+
+
+def run_of(name: str, cider: float, seed: int = 0, *, selects: str = "", **changes: Any) -> Result:
+    """A run whose selection is that of the filter `selects`, by default its own."""
+    made = captioned(name, cider, seed=seed, **changes)
+    selection = replace(made.selection, sha256=f"{selects or name} {seed} {made.size}")
+    run_id = f"{made.run_id}-{made.protocol.fingerprint}"
+    return replace(made, selection=selection, run_id=run_id, finished="2026-02-01", config=settings("pool"))
+
+
+def settings(url: str) -> dict[str, Any]:
+    return {"pool": {"url": url}, "downstream": {"captioner": {"training": {"seed": 0}}}}
+
+
+def runs(numbers: random.Random) -> list[Result]:
+    """Some filters with one to three seeds, two of them with one selection, at two sizes and under two protocols."""
+    return [
+        run_of(name, numbers.random(), seed, selects="random" if name == "no_filter" else "", **changes)
+        for name in ("random", "no_filter", "clip", "icc", "tmars", "oracle")
+        for changes in ({}, {"size": 500_000, "protocol": protocol(size=500_000)}, {"protocol": LONGER})
+        for seed in range(numbers.choice([1, 2, 3]))
+    ]
+
+
+def copies(of: Sequence[Result], numbers: random.Random) -> list[Result]:
+    """One or two copies of some runs, with other ids, spellings, machines and costs, and no later time."""
+    return [
+        replace(
+            made,
+            run_id=numbers.choice(["", "z"]) + f"{made.run_id}-{number}",
+            config=settings(numbers.choice(["./pool", "/home/me/pool", "~/pool"])),
+            finished=numbers.choice(["2026-01-01", "2026-02-01"]),
+            machine="another",
+            scoring=replace(made.scoring, seconds=99.0),
+        )
+        for made in numbers.sample(of, len(of) // 2)
+        for number in range(numbers.choice([1, 2]))
+    ]
+
+
+def everything(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """All that is shown of the runs in a folder."""
+    found = read_runs(folder)
+    capsys.readouterr()
+    report(make_job("task=report", f"results_dir={folder}"))
+    shown = {"terminal": capsys.readouterr().out}
+    shown |= {suffix: (folder / f"report.{suffix}").read_text() for suffix in ("md", "csv", "json", "html")}
+    table = api.load_results(folder)
+    shown["api"] = table.to_csv() if hasattr(table, "to_csv") else str(table.to_pydict())
+    new = run_of("mine", 0.5)
+    shown["end of a run"] = str(run_table(new, found, found))
+    done = [Outcome("run", "done", 1.0, str(path)) for path in sorted(scan_records(folder, Result)[0])]
+    shown["sweep"] = str(outcome_tables(done)[1:])
+    shown["eval_results.jsonl"] = eval_results(found)
+    return shown
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
+def test_copies_of_runs_change_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, seed: int
+) -> None:
+    numbers = random.Random(seed)
+    made = runs(numbers)
+    for run in made:
+        path = write_record(tmp_path, run)
+        path.with_suffix("").mkdir()  # what a run leaves; those who copy records may leave it behind
+    alone = everything(tmp_path, capsys)
+    planted = copies(made, numbers)
+    for run in planted:
+        write_record(tmp_path, run)
+    caplog.clear()
+    caplog.set_level("INFO")
+    read_runs(tmp_path)
+    assert sum("are the same run" in line for line in caplog.messages) == len(planted)
+    for what, text in everything(tmp_path, capsys).items():
+        assert text == alone[what], what
+
+
+def test_the_last_copy_to_finish_counts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first = run_of("clip", 0.1)
+    last = replace(first, run_id="a", finished="2026-02-02")
+    paths = [write_record(tmp_path / name, run) for name, run in (("one", first), ("two", last))]
+    caplog.set_level("INFO")
+    assert ResultsFolders([tmp_path / "one", tmp_path / "two"]).read(Result) == {paths[1]: last}
+    assert f"{paths[0]} and {paths[1]} are the same run; {paths[1]} finished last and counts" in caplog.text
+
+
+def with_captions(run: Result, training: str) -> Result:
+    trained = replace(run.downstream["captioner"], checkpoint=f"~/trained/{training}/model")
+    config = settings("pool") | {"captions": {"columns": [], "files": ["captions.parquet"]}}
+    return replace(run, config=config, downstream={"captioner": trained})
+
+
+RUN = run_of("clip", 0.1)
+TRAINED = settings("pool") | {"downstream": {"captioner": {"training": {"seed": 1}}}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (RUN, replace(RUN, seed=1)),
+        (RUN, replace(RUN, filter="no_filter")),
+        (RUN, replace(RUN, protocol=LONGER)),
+        (RUN, replace(RUN, selection=replace(RUN.selection, sha256="another"))),
+        (RUN, replace(RUN, selection=replace(RUN.selection, config={"minimum": 0.3}))),
+        (RUN, replace(RUN, config=TRAINED)),
+        (with_captions(RUN, "captioner-1"), with_captions(RUN, "captioner-2")),
+    ],
+    ids=["seed", "filter", "protocol", "selection", "settings", "seed of the training", "captions"],
+)
+def test_other_runs_are_no_copies(one: Result, other: Result) -> None:
+    found = {Path("a.json"): one, Path("b.json"): replace(other, run_id="b")}
+    assert each_once(found) == found
+
+
+@pytest.mark.slow
+def test_published_results_hold_no_copies() -> None:
+    found = scan_records(REFERENCE_RESULTS, Result)[0]
+    assert len(each_once(found)) == len(found) > 100
