@@ -338,7 +338,7 @@ def _diagnose(error: Exception) -> tuple[str, bool]:
     reason = next((text for text, holds in reasons.items() if holds), f"{type(root).__name__}: {root}")
     if status is not None and status >= 400:
         return reason, status < 500 and status not in _PASSING
-    return reason, isinstance(root, _FINAL) or no_credentials
+    return reason, isinstance(root, _FINAL) or no_credentials or type(root).__name__ == "OfflineModeIsEnabled"
 
 
 def _status(error: BaseException) -> int | None:

@@ -1,21 +1,18 @@
 """Evaluation sets in tars, as the hub's CLIP benchmark keeps them, fetched into the cache."""
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-import fsspec
-from fsspec.implementations.local import LocalFileSystem
-
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_text
 from benchmark.core.images import IMAGE_EXTENSIONS
-from benchmark.core.paths import atomic_write, cache_folder, refuse_pointers
+from benchmark.core.paths import atomic_write, cache_folder, user_path
 from benchmark.core.requirements import OnFirstUseError
+from benchmark.core.storage import download, find_file, is_remote
 from benchmark.core.tar_members import Member, split_name, tar_members
 from downstream.evaluation.image_files import HOW, ImageFile
 
@@ -42,32 +39,26 @@ def tar_shards(name: str, base: str) -> list[Path]:
 def local_file(name: str, url: str) -> Path:
     """Return the local path of `url`, after fetching it into the cache if it is remote."""
     with _fetching(name, url):
-        system, path = fsspec.core.url_to_fs(url)
-        if isinstance(system, LocalFileSystem):
-            if not Path(path).is_file():
+        if not is_remote(url):
+            path = user_path(url).absolute()
+            if not path.is_file():
                 raise FileNotFoundError("no such file")
-            refuse_pointers([Path(path)])
-            return Path(path)
+            return path
         cached = _cache_path(url)
         if not intact(cached):
-            with (
-                atomic_write(cached) as temporary,
-                system.open(path, "rb") as remote,
-                temporary.open("wb") as file,
-            ):
-                shutil.copyfileobj(remote, file, 1 << 20)
+            with atomic_write(cached) as temporary:
+                download(url, temporary)
     return cached
 
 
 def _require_fetched(name: str, base: str, tars: Sequence[str]) -> None:
     """Raise `OnFirstUseError` with the size of the remote `tars` that are not in the cache, if there are any."""
-    system, _ = fsspec.core.url_to_fs(base)
-    if isinstance(system, LocalFileSystem):
+    if not is_remote(base):
         return
     absent = [tar for tar in tars if not intact(_cache_path(tar))]
     if absent:
         with _fetching(name, base):
-            size = sum(system.size(fsspec.core.url_to_fs(tar)[1]) or 0 for tar in absent)
+            size = sum(find_file(tar).size or 0 for tar in absent)
 
         def fetch() -> None:
             for tar in absent:
@@ -83,12 +74,10 @@ def _cache_path(url: str) -> Path:
 
 @contextmanager
 def _fetching(name: str, url: str) -> Iterator[None]:
-    import httpx2  # what the hub client raises
-
     try:
         yield
-    except (OSError, ValueError, ImportError, httpx2.HTTPError) as error:
-        reason = str(error).strip().split("\n")[0][:200]
+    except (OSError, UserError) as error:
+        reason = " ".join(str(error).removeprefix(f"{url}: ").split())[:200]
         raise UserError(f"evaluation set {name}: {url} cannot be fetched ({reason}); {HOW}") from None
 
 

@@ -183,3 +183,31 @@ def test_a_second_sweep_does_what_is_missing(
     made = [random.stat().st_mtime_ns]
     assert run(*sweep, "filter=random").returncode == 0
     assert random.stat().st_mtime_ns > made[0], "a single run replaces its result"
+
+
+def test_how_a_job_ended_is_its_state(cache: Path, tmp_path: Path) -> None:
+    def refused() -> None:
+        raise UserError("seed=5 must be another")
+
+    path = tmp_path / "r.json"
+    runs = {
+        "done": lambda: Finished(path),
+        "skipped": lambda: Finished(path, skipped=True),
+        "failed": lambda: Finished(path, failure="CIDEr failed"),
+        "refused": refused,
+        "no result": lambda: None,
+        "not run": None,
+    }
+    sweep = sweep_runs.Sweep(list(runs))
+    for number, run_one in enumerate(runs.values()):
+        if run_one:
+            sweep.run_job(run_one, number)
+    assert [(o.run, o.state, o.exit_code, o.text) for o in sweep.outcomes()] == [
+        ("done", "done", 0, str(path)),
+        ("skipped", "skipped", 0, str(path)),
+        ("failed", "failed", 1, "CIDEr failed"),
+        ("refused", "failed", 2, "seed=5 must be another"),
+        ("no result", "done", 0, ""),
+        ("not run", "not run", 0, ""),
+    ]
+    assert sweep_runs.counts(sweep.outcomes()) == "2 done, 1 skipped, 2 failed, 1 not run"

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from benchmark.core import launch
-from benchmark.core.launch import own_cores, take_cores
+from benchmark.core.launch import is_first_to_end, own_cores, take_cores
 
 
 @pytest.mark.parametrize(("processes", "share"), [(None, 16), (4, 4), (32, 1)])
@@ -27,3 +27,7 @@ def test_a_worker_has_the_cores_that_its_engine_gave_it(monkeypatch: pytest.Monk
     take_cores(3)
     assert own_cores() == 3
     assert os.environ["OMP_NUM_THREADS"] == os.environ["OPENBLAS_NUM_THREADS"] == "3"
+
+
+def test_a_process_without_others_says_itself_why_it_ends() -> None:
+    assert is_first_to_end()

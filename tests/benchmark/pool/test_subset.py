@@ -13,7 +13,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool import subset as subset_module
 from benchmark.pool.pool import Pool
 from benchmark.pool.reshard import reshard
-from benchmark.pool.subset import Subset, index_tars, selected_samples, use_metadata_captions
+from benchmark.pool.subset import Subset, captions_of, index_tars, selected_samples, use_metadata_captions
 from tests.pools import Row, jpeg, rows, write_metadata, write_pool
 
 
@@ -132,3 +132,14 @@ def test_missing_indexes_are_made_on_the_engine(
     assert all(pool.has_index(shard) for shard in pool.tars)
     assert [pool.index(shard).texts for shard in (first, second)] == expected
     assert pool._index_path(first).stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_every_row_of_a_pool_has_its_caption(pool: Pool, listed: bool) -> None:
+    if not listed:
+        for path in Path(pool.url).rglob("*.parquet"):
+            path.unlink()
+    uids = np.concatenate([encode_uids([row.uid for row in rows(13)]), encode_uids(["f" * 32])])
+    for order in (np.arange(14), np.arange(14)[::-1], np.array([0]), np.array([12, 13]), np.array([6, 7])):
+        expected = [rows(13)[n].text if n < 13 else None for n in order]
+        assert captions_of(Pool("p", pool.url), uids[order]) == expected

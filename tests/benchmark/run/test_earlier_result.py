@@ -20,8 +20,10 @@ from benchmark.pool.other_captions import CaptionSources
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
 from benchmark.run import identity
+from benchmark.run import run as run_module
 from benchmark.run.identity import earlier_result, make_run_id
 from benchmark.run.job import Job
+from benchmark.run.output import Finished
 from benchmark.run.score import score_pairs
 from benchmark.run.select import Selected, select_pairs, subset_path
 from benchmark.scoring.score_folder import score_paths
@@ -77,6 +79,24 @@ def test_a_result_of_the_same_run_is_there(settings: Settings, caplog: pytest.Lo
     assert "delete it to make it again" in caplog.text
     assert look(settings("seed=1")) is None
     assert look(settings("results_dir=/nowhere")) is None
+
+
+def test_a_sweep_skips_it_and_a_single_run_does_not(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def begun(*_: object) -> None:
+        raise InterruptedError
+
+    monkeypatch.setattr(identity, "make_protocol", lambda _: protocol())
+    monkeypatch.setattr(run_module, "make_protocol", lambda _: protocol())
+    monkeypatch.setattr(run_module, "open_samples", begun)
+    small = ["models=demo", "downstream=dual_encoder", "engine.workers=1"]
+    path, _ = made(settings(*small))
+    assert run_module.run(settings(*small, sweep=tmp_path)) == Finished(path, skipped=True)
+    assert capsys.readouterr().out == f"{path}\n"
+    for job in (settings(*small), settings(*small, "seed=1", sweep=tmp_path)):
+        with pytest.raises(InterruptedError):
+            run_module.run(job)
 
 
 def test_another_protocol_or_schema_is_made_again(

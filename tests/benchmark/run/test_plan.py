@@ -10,7 +10,10 @@ from benchmark.pool import layout
 from benchmark.results.provenance import machine
 from benchmark.results.stopwatch import Stage
 from benchmark.run import plan
-from benchmark.run.plan import Timings
+from benchmark.run.identity import make_run_id
+from benchmark.run.plan import Plan, Timings
+from benchmark.run.score import score_pairs
+from benchmark.run.select import select_pairs
 from tests.benchmark.results.report.made_results import result
 from tests.command_line import Run, assert_one_line
 from tests.jobs import make_job
@@ -57,6 +60,38 @@ def test_times_are_medians_of_runs_on_a_machine_like_this(
     assert median(tmp_path / "nothing", "cpu", "pool") == (50, "the reference results, on their machine")
     assert median(tmp_path, "cpu", "train/captioner")[0] is None
     assert median(tmp_path, "cuda", "pool")[0] is None
+
+
+def test_a_stage_is_planned_for_the_tasks_that_have_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "REFERENCE_RESULTS", tmp_path / "reference")
+    settings = ["pool=img2dataset", f"pool.url={write_pool(tmp_path / 'pool', [rows(6)])}", "size.samples=5"]
+    settings += ["filter=no_filter", "models=demo", "downstream=dual_encoder", "engine.workers=1"]
+    settings += [
+        f"results_dir={tmp_path / 'r'}",
+        *(f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")),
+    ]
+
+    def planned(task: str, sweep: Path | None = None) -> tuple[list[str], set[str], list[Path]]:
+        made = Plan()
+        made.add("job", make_job(f"task={task}", *settings, sweep=sweep))
+        return made.rows[0][1:5], {name for name in made.unknown if name.startswith("the time")}, made.again
+
+    scoring, training = "the time of scoring with no_filter", "the time of training dual_encoder"
+    evaluating, trained = "the time of evaluating dual_encoder", "dual_encoder to do"
+    assert planned("score") == (["to do", "", "", ""], {scoring}, [])
+    assert planned("select") == (["to do", "to do", "", ""], {scoring}, [])
+    assert planned("train") == (["to do", "to do", trained, ""], {scoring, training}, [])
+    assert planned("run") == (["to do", "to do", trained, "to do"], {scoring, training, evaluating}, [])
+    job = make_job("task=run", *settings)
+    select_pairs(job, score_pairs(job))
+    path = tmp_path / "r" / f"{make_run_id(job, None)}.json"
+    assert planned("run")[2] == []
+    path.parent.mkdir()
+    path.write_text("{}")
+    assert planned("run") == (["cached", "cached", trained, "to do"], {training, evaluating}, [path])
+    assert planned("train")[2] == planned("run", sweep=tmp_path)[2] == []
 
 
 def test_a_plan_reads_no_file_to_know_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,30 @@ from pathlib import Path
 
 import pytest
 
+from downstream.metrics import base
+from downstream.metrics.java import Java
+from tests.downstream.metrics.test_java import fake_java
+
+# What METEOR 1.5's jar answers to SCORE for: a paraphrase with function words, stems, only function words, an
+# identical caption, nothing in common.
+METEOR_ANSWERS = (
+    "9 10 4 5 1 1 1 1 0 0 0 0 0 0 0 0 2 2 1 2 3 5 6",
+    "3 7 0 3 1 1 0 0 1 1 0 0 1 1 0 0 0 0 0 0 1 3 3",
+    "3 3 3 3 0 0 3 3 0 0 0 0 0 0 0 0 0 0 0 0 3 3 3",
+    "5 5 3 3 2 2 3 3 0 0 0 0 0 0 0 0 0 0 0 0 1 5 5",
+    "1 3 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+)
 WORDS = ["a", "the", "cat", "dog", "sits", "runs", "on", "under", "red", "big", "mat", "photo"]
 WORDS += ["of", "two", "and", "is", "in", "park", "table", "man"]
+
+
+@pytest.fixture
+def recorded_meteor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """METEOR gets the recorded answers for five images; captions are tokens already."""
+    answers = "; ".join(f"read -r line; echo {answer}" for answer in METEOR_ANSWERS)
+    java = Java(fake_java(tmp_path / "recorded", f"{answers}; read -r line"), 17)
+    monkeypatch.setattr(base, "find_java", lambda: java)
+    monkeypatch.setattr(base, "tokenize_corpus", lambda corpus, _: corpus)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,21 @@
+from collections.abc import Iterable
+from pathlib import Path
+
 import numpy as np
 import pytest
+import torch
+from PIL import Image
 
+from downstream.evaluation.captioning import score_captions_of_sets
+from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
+from downstream.evaluation.embedding import classify, evaluate_retrieval
+from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
+from downstream.evaluation.image_scores import ImageScores
+from downstream.metrics import intervals
+from downstream.metrics.coco_metrics import Bleu, Cider, RougeL
 from downstream.metrics.corpus_scores import count_names, score_of_sums
 from downstream.metrics.intervals import class_weights, resampled_sums, with_intervals
+from downstream.metrics.meteor import Meteor
 from downstream.metrics.metric import Metric
 
 
@@ -79,3 +92,57 @@ def test_weighted_classes_count_alike_in_every_resample() -> None:
     (found,) = with_intervals([metric("zero_shot")], {"zero_shot": 0.25 * weights}, weights, labels)
     assert found.interval == pytest.approx((0.25, 0.25))
     assert resampled_sums(weights[:, None], labels) == pytest.approx(111.0)
+
+
+@pytest.fixture
+def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bootstrap has one resample, with each image once."""
+    monkeypatch.setattr(intervals, "resampled_sums", lambda values, _: values.sum(axis=0, keepdims=True))
+
+
+def assert_intervals_are_the_values(metrics: list[Metric], names: set[str]) -> None:
+    values = {m.name: [m.value, m.value] for m in metrics if m.interval is not None}
+    assert set(values) == names
+    assert {m.name: m.interval for m in metrics if m.interval} == {
+        name: pytest.approx(value, abs=1e-6) for name, value in values.items()
+    }
+
+
+@pytest.mark.usefixtures("drawn_once", "recorded_meteor")
+def test_each_image_once_gives_a_caption_metric(tmp_path: Path) -> None:
+    captions = ["a man eats a pizza", "dogs ran", "a red bus on a street", "a cat", "zebra"]
+    references = [["a man eats pizza at home"], ["two dogs ran away"], ["a red bus"], ["a cat"], ["a dog"]]
+    items = [Item(n, None, texts, "near" if n < 2 else "out") for n, texts in enumerate(references)]
+    found = EvaluationSet("set", items, captioning=True, retrieval=False)
+    metrics = [Bleu(), Meteor(), RougeL(), Cider()]
+    scored = score_captions_of_sets([found], {"set": captions}, metrics, tmp_path, torch.device("cpu"))
+    assert set(scored) == {"set", "set/near", "set/out"}
+    for of_domain in scored.values():
+        names = {name for metric in metrics for name in metric.names}
+        assert_intervals_are_the_values(of_domain, names)
+
+
+class Drawn:
+    """Embeds at random, so that some queries hit and others miss."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+
+    def embed_images(self, images: Iterable[object]) -> np.ndarray:
+        return self.rng.normal(size=(len(list(images)), 4)).astype(np.float32)
+
+    embed_texts = embed_images
+
+
+@pytest.mark.usefixtures("drawn_once")
+def test_each_image_once_gives_a_metric_of_ranks(tmp_path: Path) -> None:
+    Image.new("RGB", (4, 4)).save(tmp_path / "0.png")
+    image = ImageFile(tmp_path / "0.png")
+    items = [Item(n, image, [f"text {n}.{m}" for m in range(1 + n % 3)]) for n in range(40)]
+    found = EvaluationSet("set", items, captioning=False, retrieval=True)
+    hits = {f"{way}_R@{k}" for way in ("text_to_image", "image_to_text") for k in (1, 5, 10)}
+    assert_intervals_are_the_values(evaluate_retrieval(Drawn(), found, ImageScores()), hits)
+    pictures = [LabelledImage(str(n), image, label) for n, label in enumerate([0] * 30 + [1] * 9 + [2])]
+    classes = ClassificationSet("set", list("abcdefg"), ["a {label}"], "mean_per_class", pictures, None, 1)
+    hits = {"zero_shot"} | {f"zero_shot_{name}" for name in ("acc@1", "acc@5", "mean_per_class")}
+    assert_intervals_are_the_values(classify(Drawn(), classes, "no tower", ImageScores()), hits)

@@ -156,3 +156,16 @@ def test_an_unknown_architecture_is_one_line(run: Run, tmp_path: Path) -> None:
     settings = ["downstream=clip_scratch", "pool=demo", "filter=random", "task=train"]
     done = run(*settings, "downstream.clip_scratch.architecture=ViT-B-33")
     assert_one_line(done, "open_clip has no model 'ViT-B-33'; did you mean 'ViT-B-32'?")
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("ViT-B-33", "did you mean 'ViT-B-32'"),
+        ("/nowhere/clip", "known: EVA"),
+        ("", r"give a folder with an open_clip_config\.json"),
+    ],
+)
+def test_an_architecture_that_is_not_there_has_a_remedy(name: str, remedy: str) -> None:
+    with pytest.raises(UserError, match=remedy):
+        built(name)

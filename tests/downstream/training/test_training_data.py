@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.core.batch import model_text
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset
@@ -103,3 +104,20 @@ def test_bytes_of_a_batch_are_those_of_the_first_readable() -> None:
         MemorySubset(CAPTIONS, dict.fromkeys(range(8), "image_missing")), data.order, lengths
     )
     assert StepBatches(unreadable, 100, 5).item_bytes() == 0
+
+
+def test_captions_that_are_missing_stay_missing_at_their_place() -> None:
+    seen: list[tuple[str, tuple[str | None, ...]]] = []
+
+    def collate(samples: list) -> dict[str, torch.Tensor]:
+        seen.extend((sample.text, sample.others) for sample in samples)
+        return {}
+
+    others = (None, " a  square ", None, "red")
+    for draws in (False, True):
+        subset = MemorySubset(CAPTIONS[:1], others=others)
+        data = TrainingData(subset, SampleOrder.over(1, seed=3), collate, draws=draws)
+        StepBatches(data, 40, 40)[0]
+    of_all, drawn = seen[:40], seen[40:]
+    assert set(of_all) == {(CAPTIONS[0], (None, model_text(" a  square "), None, "red"))}
+    assert set(drawn) == {(text, ()) for text in (CAPTIONS[0], model_text(" a  square "), "red")}

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from benchmark.core.errors import UserError
 from filters.icc.combine import Combination, fit_combination, load_combination
@@ -52,3 +53,14 @@ def test_saved_and_loaded(tmp_path):
     (tmp_path / "c.json").write_text('{"d": 1}')
     with pytest.raises(UserError, match="must hold the weights"):
         load_combination(tmp_path / "c.json")
+
+
+def test_scores_are_scikit_learns_probabilities():
+    rng = np.random.default_rng(0)
+    vba, sba = rng.random((2, 300)).astype(np.float32)
+    grades = np.round(2 * vba + sba + rng.normal(0, 0.3, 300), 1)
+    labelled = grades != np.median(grades)
+    model = LogisticRegression(C=1e3, max_iter=10_000)
+    model.fit(np.stack([vba, sba], 1)[labelled], grades[labelled] > np.median(grades))
+    expected = model.predict_proba(np.stack([vba, sba], 1))[:, 1]
+    np.testing.assert_allclose(fit_combination(vba, sba, grades)(vba, sba), expected, atol=1e-6)

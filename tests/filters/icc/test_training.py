@@ -1,6 +1,7 @@
 """How a step's batch is spread over devices and forward passes."""
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from safetensors.torch import load_file
 
 from benchmark.run.config import demo_model
 from filters.icc.sba import BRIDGE
-from filters.icc.training import Recipe, ShuffledEpochs, _bar
+from filters.icc.training import IGNORED, Recipe, ShuffledEpochs, _bar, train
 from tests.filters.icc import launched
 
 ROOT = Path(launched.__file__).parents[3]
@@ -61,6 +62,47 @@ def test_no_loss_is_shown_before_the_first():
     bar.on_log(None, None, None, {"train_runtime": 1.0})
     bar.on_step_end(None, None, None)
     assert shown == [(1, ""), (1, "loss 2.5000")]
+
+
+class Line(torch.nn.Module):
+    """A line, and the sum of its squared errors divided by the number of labels."""
+
+    def __init__(self):
+        super().__init__()
+        self.weights = torch.nn.Parameter(torch.tensor([0.5, -0.5]))
+
+    def forward(self, points, labels, num_items_in_batch, **_):
+        errors = ((points @ self.weights - labels) ** 2)[labels != IGNORED]
+        return {"loss": errors.sum() / num_items_in_batch}
+
+
+def collated(items):
+    points = [[1.0, item["point"]] if item else [0.0, 0.0] for item in items]
+    return {
+        "points": torch.tensor(points),
+        "labels": torch.tensor([float(item["value"]) if item else IGNORED for item in items]),
+    }
+
+
+def test_training_is_adamw_with_warm_up_and_cosine(tmp_path):
+    items = [{"point": n / 7, "value": 1.7 - n / 3} for n in range(11)]
+    recipe, steps, warmup, start = Recipe(5, 4, 0.05, 0.2, micro_batch=2), 15, 3, Line()
+    model, losses = Line(), []
+    loss = train(model, items, collated, recipe, tmp_path, torch.device("cpu"), "line")
+    optimizer = torch.optim.AdamW(start.parameters(), weight_decay=0.0)
+    epochs = ShuffledEpochs(items, recipe.batch, recipe.seed)
+    for step in range(steps):
+        epochs.set_epoch(step // 3)
+        batch = collated([epochs[row] for row in range(step % 3 * 4, step % 3 * 4 + 4)])
+        cosine = (1 + math.cos(math.pi * (step - warmup) / (steps - warmup))) / 2
+        optimizer.param_groups[0]["lr"] = recipe.lr * (step / warmup if step < warmup else cosine)
+        losses.append(start(**batch, num_items_in_batch=(batch["labels"] != IGNORED).sum())["loss"])
+        optimizer.zero_grad()
+        losses[-1].backward()
+        torch.nn.utils.clip_grad_norm_(start.parameters(), 1.0)
+        optimizer.step()
+    torch.testing.assert_close(model.weights, start.weights)
+    assert loss == pytest.approx(sum(losses[:10]).item() / 10, rel=1e-3)  # one entry of ten steps
 
 
 @pytest.mark.slow

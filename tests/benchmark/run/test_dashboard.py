@@ -1,0 +1,19 @@
+import pytest
+
+from benchmark.results import wandb_dashboard
+from benchmark.results.wandb_dashboard import DashboardSettings
+from benchmark.run.dashboard import dashboard
+from tests.jobs import make_job
+
+
+@pytest.mark.parametrize(("typed", "entity"), [("task.entity=team", "team"), ("task.entity=null", "me")])
+def test_the_entity_is_the_typed_one_or_ones_own(
+    typed: str, entity: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved: list[DashboardSettings] = []
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setattr(wandb_dashboard, "default_entity", lambda: "me")
+    monkeypatch.setattr(wandb_dashboard, "save", lambda settings: saved.append(settings) or ["an address"])
+    dashboard(make_job("task=dashboard", typed))
+    assert [settings.entity for settings in saved] == [entity]
+    assert capsys.readouterr().out == "an address\n"
