@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, partial
@@ -333,6 +333,19 @@ def _validation(job: Job) -> Found:
 def _metrics(job: Job) -> Found:
     if job.task != "evaluate" and not any(hasattr(model, "caption") for model in job.models.values()):
         return  # nothing is captioned
+    from downstream.metrics.corpus_scores import count_names
+    from downstream.metrics.intervals import LABEL
+
+    names = [
+        LABEL,
+        *count_names("METEOR"),
+        *count_names("BLEU-4"),
+        *(n for m in job.metrics for n in m.names),
+    ]
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise UserError(
+            f"{twice[0]!r} names something else in image_scores.parquet; rename that metric of yours"
+        )
     used_by: dict[Requirement, list[str]] = defaultdict(list)
     for metric in job.metrics:
         for requirement in metric.requirements():

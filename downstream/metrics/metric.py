@@ -1,7 +1,6 @@
 """The result of a metric: a value, or the reason why there is none."""
 
 import logging
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,6 +13,7 @@ ScoresOfImages = dict[str, dict[ImageId, float]]  # metric -> image -> value
 
 
 METRICS = "0.1.0"  # of pairsift: raised when a metric of ours gives other numbers, as protocols hold it
+LARGEST = 1e100  # of values: means of a hundred times as much are finite
 FAILED = "failed: "  # begins the reason of a metric whose computation raised an unexpected error
 log = logging.getLogger(__name__)
 
@@ -64,8 +64,10 @@ class Metric:
             raise ValueError(
                 f"{self.name} must have either a value or a reason, got {self.value!r} and {self.reason!r}"
             )
-        if self.value is not None and not math.isfinite(self.value):
-            raise ValueError(f"{self.name}={self.value} must be finite; give a reason instead")
+        if self.value is not None and not abs(self.value) <= LARGEST:  # NaN neither
+            raise ValueError(
+                f"{self.name}={self.value} must be from -{LARGEST} to {LARGEST}; else give a reason"
+            )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from benchmark.results.protocol import size_text
 from benchmark.results.report.certainty import RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.entry_facts import description_percentage, row_notes, scoring_costs
 from benchmark.results.report.leaderboard import Entry, Leaderboard, Measure, headlines
-from benchmark.results.report.table import MISSING, Cell, Table, plain, table_lines
+from benchmark.results.report.table import MISSING, Cell, Table, note_lines, plain, table_lines
 
 BEST_SIZE = (
     "Best size: that with the highest mean by each of these metrics, in their order, among the sizes of the same"
@@ -99,7 +99,7 @@ def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
             notes = (
                 [f"The first {len(rows)} of {len(table.rows)} rows."] if len(rows) < len(table.rows) else []
             )
-            lines = [*table_lines(replace(table, rows=rows)), "", *notes, *table.notes, ""]
+            lines = [*table_lines(replace(table, rows=rows)), "", *notes, *note_lines(table.notes), ""]
             text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
             replaced += 1
     if not replaced:
