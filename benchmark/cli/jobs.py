@@ -125,8 +125,8 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
             if not Path(options.config_dir).is_dir():
                 raise UserError(f"--config-dir {options.config_dir} must be a folder with configs")
             hydras.append(f"hydra.searchpath=['file://{Path(options.config_dir).absolute()}']")
-        of_sweep = job_overrides([o for o in overrides if "=" in o or o.startswith("~")])
-        planned += [(index, options.config_name or "config", hydras, of_job) for of_job in of_sweep]
+        name = options.config_name or "config"
+        planned += [(index, name, hydras, of_job) for of_job in job_overrides(overrides)]
     shared = set.intersection(*(set(of_job) for *_, of_job in planned)) if len(planned) > 1 else set()
     jobs, errors = [], []
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):

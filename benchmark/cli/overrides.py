@@ -4,10 +4,9 @@ Everything here is done before Hydra sees the arguments. An argument that cannot
 """
 
 import re
-from argparse import ArgumentParser
+from argparse import ArgumentError, ArgumentParser
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import NoReturn
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override, RangeSweep
@@ -43,34 +42,19 @@ MAX_ARGUMENTS = 1_000
 MAX_RUNS = 1_000  # of a command; each is composed and checked before the first
 
 
-class _Options(ArgumentParser):
-    """Hydra's options, which may be between settings; its own parser takes settings only in one piece."""
-
-    def __init__(self) -> None:
-        super().__init__(add_help=False, allow_abbrev=False)
-        actions = self.add_mutually_exclusive_group()
-        actions.add_argument("--cfg", "-c", choices=["job", "hydra", "all"])
-        infos = ["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"]
-        actions.add_argument("--info", "-i", nargs="?", const="all", choices=infos)
-        for action in (("--run", "-r"), ("--multirun", "-m"), ("--shell-completion", "-sc")):
-            actions.add_argument(*action, action="store_true")
-        for flag in ("--resolve", "--hydra-help"):
-            self.add_argument(flag, action="store_true")
-        for long, short in (
-            ("package", "p"),
-            ("config-path", "cp"),
-            ("config-name", "cn"),
-            ("config-dir", "cd"),
-        ):
-            self.add_argument(f"--{long}", f"-{short}")
-        self.add_argument("--experimental-rerun")
-
-    def error(self, message: str) -> NoReturn:
-        """Raise `UserError`."""
-        raise UserError(message)
-
-
-OPTIONS = _Options()
+# Hydra's options, which may be between settings; its own parser takes settings only in one piece.
+OPTIONS = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+_ACTIONS = OPTIONS.add_mutually_exclusive_group()
+_ACTIONS.add_argument("--cfg", "-c", choices=["job", "hydra", "all"])
+_INFOS = ["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"]
+_ACTIONS.add_argument("--info", "-i", nargs="?", const="all", choices=_INFOS)
+for _long, _short in {"run": "r", "multirun": "m", "shell-completion": "sc"}.items():
+    _ACTIONS.add_argument(f"--{_long}", f"-{_short}", action="store_true")
+for _long, _short in {"package": "p", "config-path": "cp", "config-name": "cn", "config-dir": "cd"}.items():
+    OPTIONS.add_argument(f"--{_long}", f"-{_short}")
+OPTIONS.add_argument("--experimental-rerun")
+for _long in ("--resolve", "--hydra-help"):
+    OPTIONS.add_argument(_long, action="store_true")
 
 
 def normalised(arguments: Sequence[str]) -> list[str]:
@@ -92,14 +76,15 @@ def normalised(arguments: Sequence[str]) -> list[str]:
         depths = accumulate((c in "[{(") - (c in "]})") for c in value)
         if name not in FREE_TEXT and max(depths, default=0) > MAX_DEPTH:
             raise UserError(f"{name} must be nested at most {MAX_DEPTH} deep")
-    options, settings = OPTIONS.parse_known_args(arguments)
+    try:
+        options, settings = OPTIONS.parse_known_args(arguments)
+    except ArgumentError as error:
+        raise UserError(str(error)) from None
     if (options.resolve or options.package) and not options.cfg:
         raise UserError("--resolve and --package must be with --cfg job")
     given = {f"--{name.replace('_', '-')}": value for name, value in vars(options).items() if value}
-    return [
-        *map(_rewritten, _joined(settings)),
-        *(option if value is True else f"{option}={value}" for option, value in given.items()),
-    ]
+    flags = [option if value is True else f"{option}={value}" for option, value in given.items()]
+    return [*map(_rewritten, _joined(settings)), *flags]
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:

@@ -286,9 +286,7 @@ def explain(error: Exception) -> str:
     variable = re.search(r"Environment variable '(\w+)' not found", text)
     full_key = str(getattr(error, "full_key", ""))
     if variable:
-        is_data = full_key.startswith(("pool", "evalset"))
-        data = "the folder or URL of this data, or choose another pool or evalset"
-        return f"set {variable[1]} to {data if is_data else f'the value of {full_key}'}"
+        return f"set {variable[1]} to the value of {full_key}; of a pool or evalset it is the folder or URL"
     reference = re.match(r"Interpolation key '([^']+)' not found", text)
     if reference and reference[1].startswith("pool.demo."):
         text = NEEDS_DEMO

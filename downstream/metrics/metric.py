@@ -4,6 +4,7 @@ import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import ClassVar
 
 from benchmark.core.errors import UserError
 from benchmark.core.source_code import own_place
@@ -13,7 +14,6 @@ ScoresOfImages = dict[str, dict[ImageId, float]]  # metric -> image -> value
 
 
 METRICS = "0.1.0"  # of pairsift: raised when a metric of ours gives other numbers, as protocols hold it
-LARGEST = 1e100  # of values: means of a hundred times as much are finite
 FAILED = "failed: "  # begins the reason of a metric whose computation raised an unexpected error
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,8 @@ def failure(name: str, error: Exception) -> str:
 @dataclass(frozen=True)
 class Metric:
     """One number of an evaluation."""
+
+    LARGEST: ClassVar[float] = 1e100  # of absolute values: means of a hundred times as much are finite
 
     name: str  # as it appears in results
     value: float | None  # in `unit`; None if the metric could not be computed
@@ -64,10 +66,8 @@ class Metric:
             raise ValueError(
                 f"{self.name} must have either a value or a reason, got {self.value!r} and {self.reason!r}"
             )
-        if self.value is not None and not abs(self.value) <= LARGEST:  # NaN neither
-            raise ValueError(
-                f"{self.name}={self.value} must be from -{LARGEST} to {LARGEST}; else give a reason"
-            )
+        if self.value is not None and not abs(self.value) <= self.LARGEST:  # NaN neither
+            raise ValueError(f"{self.name}={self.value} must be at most {self.LARGEST}, or have a reason")
 
 
 @dataclass(frozen=True)

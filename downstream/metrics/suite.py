@@ -10,15 +10,7 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.pixel_workers import Loadable
 from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
-from downstream.metrics.metric import (
-    LARGEST,
-    Corpus,
-    ImageId,
-    Metric,
-    ScoresOfImages,
-    UnavailableError,
-    failure,
-)  # fmt: skip
+from downstream.metrics.metric import Corpus, ImageId, Metric, ScoresOfImages, UnavailableError, failure
 from downstream.metrics.tokenizer import clean_corpus
 
 if TYPE_CHECKING:
@@ -104,7 +96,7 @@ def _compute(metric: CaptionMetric, request: Request) -> Table:
 def _typed(metric: CaptionMetric, name: str, outcome: Outcome, count: int, version: str) -> Metric:
     curve = outcome.points if isinstance(outcome, Curve) else ()
     value = outcome.mean if isinstance(outcome, Curve) else outcome
-    if not isinstance(value, str) and not abs(value) <= LARGEST:
+    if not isinstance(value, str) and not abs(value) <= Metric.LARGEST:
         value, curve = f"the scorer returned {value}", ()
     result = (None, value) if isinstance(value, str) else (value, None)
     kind = (metric.unit_of(name), metric.higher_is_better, name in metric.details)

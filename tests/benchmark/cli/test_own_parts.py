@@ -328,7 +328,7 @@ def test_a_metric_with_a_taken_name_is_refused(run: Run, folder: Path, name: str
     sys.modules.pop("taken", None)
     done = run("metrics=[cider,taken:Taken]", "pool=img2dataset", "pool.url=my_pool", "models=demo")
     assert done.returncode == 2
-    assert f"error: {name!r} names something else in image_scores.parquet; rename" in done.stderr
+    assert f"error: {name!r} is the name of other scores; rename" in done.stderr
 
 
 NAMES = ("filters", "downstream", "conf", "numpy")
