@@ -48,7 +48,7 @@ check: setup ## ruff and mypy --strict
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
-perf: setup ## Measure speed and memory on this machine: half an hour on two slow cores
+perf: setup ## Measure speed and memory on this machine: three quarters of an hour on two cores
 	$(UV) pip install --quiet --python $(PYTHON) --constraint constraints.txt --editable '.[$(EXTRAS),perf]'
 	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest bench -m perf -s --durations=10
 

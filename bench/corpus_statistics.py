@@ -47,6 +47,11 @@ def write_features(folder: str, pairs: int, width: int = 64) -> None:
         save_features(Path(folder, f"{number:04d}.arrow"), uids, unit, {}, Seconds())
 
 
+def write_wide_features(folder: str, pairs: int) -> None:
+    """Write features as wide as those of ViT-B/32."""
+    write_features(folder, pairs, 512)
+
+
 def rows(features: str) -> None:
     """Only the rows of the corpus, and every embedding read once in the order of the uids."""
     with tempfile.TemporaryDirectory() as folder:

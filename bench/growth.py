@@ -1,4 +1,4 @@
-"""How work grows with the pool: seconds and memory at three sizes, the second table of docs/performance.md.
+"""How work grows with the pool: seconds and memory at several sizes, the second table of docs/performance.md.
 
 ``growth("sort n uids", (10**5, 10**6, 10**7), lambda pairs: measure(sort, pairs))``, with `measure` or
 `measure_command` of `measurement`, measures each size in a separate process, keeps the row and returns it.
@@ -39,13 +39,13 @@ class Growth:
 
     @property
     def exponent(self) -> float:
-        """The power of the pairs that processor seconds grow with, from the second size to the last; 1 is linear."""
+        """The power of the pairs that processor seconds grow with, between the last two sizes; 1 is linear."""
         (*_, few, many), (*_, first, last) = self.pairs, self.usages
         return math.log(last.cpu_seconds / first.cpu_seconds) / math.log(many / few)
 
     @property
     def bytes_per_pair(self) -> float:
-        """By how much the peak RSS grows per pair, from the second size to the last."""
+        """By how much the peak RSS grows per pair, between the last two sizes."""
         return self._slope([usage.peak_gib for usage in self.usages])
 
     @property
@@ -58,7 +58,7 @@ class Growth:
 
 
 def growth(work: str, sizes: Sequence[int], usage_of: Callable[[int], Usage]) -> Growth:
-    """Measure work on each of three numbers of pairs, ascending, and keep it as a row of the table.
+    """Measure work on each of several numbers of pairs, ascending, and keep it as a row of the table.
 
     What takes less than `SHORT` is measured three times: the median counts.
     """

@@ -168,8 +168,9 @@ def keep(work: str, measured: dict[str, Any]) -> dict[str, Any]:
     return rows
 
 
-def write_table(begin: str, end: str, header: str, lines: Sequence[str], page: Path = PAGE) -> None:
-    """Write a table between two marks of performance.md."""
+def write_table(begin: str, end: str, header: str, lines: Sequence[str], page: Path | None = None) -> None:
+    """Write a table between two marks of a page; None for performance.md."""
+    page = page or PAGE  # not a default: tests give another one
     table = "\n".join([header, "|---" * header.count("|", 1) + "|", *lines])
     text = page.read_text()
     before, after = text[: text.index(begin) + len(begin)], text[text.index(end) :]

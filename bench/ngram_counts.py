@@ -1,60 +1,57 @@
-"""Counts of cached n-grams, as work that `measurement` calls in separate processes."""
+"""N-grams of the demo's captions, parsed and counted, as work that `measurement` calls in separate processes."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
+import torch  # noqa: F401  imported by scoring when it begins; imports are not counted
 
 from bench.caches import cache_beside, copied_cache
-from bench.listed_pools import write_metadata
-from benchmark.core.uids import encode_uid_column
-from benchmark.core.usage import Seconds
+from benchmark.core.uids import UID_DTYPE, decode_uids
+from benchmark.demo.worlds import WORLDS
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.run.config import demo_model
-from benchmark.scoring.feature_cache import save_features
 from benchmark.scoring.score_pool import fit_filter, score_pool
-from benchmark.scoring.shard_reader import features_path
 from filters.informativeness import Informativeness
 
-SHARD, WORDS = 20_000, 1_000_000
+IMPORTS = ("spacy",)
+SHARD = 20_000  # captions of a file; the demo has 80,000, so no file has a caption twice
 ENGINE = LocalEngine("cpu", 1)
 
 
-def write_ngrams(folder: str, pairs: int) -> None:
-    """Write metadata, and random n-grams with Zipf's frequencies of words to a cache in the same folder."""
+def write_captions(folder: str, pairs: int) -> None:
+    """Write metadata with the demo's captions, over and over, and their n-grams to a cache in the same folder."""
     Path(folder, "metadata").mkdir()
-    write_metadata(f"{folder}/metadata", pairs, SHARD)
-    os.environ["XDG_CACHE_HOME"] = cache_beside(folder)
-    pool, scorer = _pool(folder), _scorer()
     rng = np.random.default_rng(0)
-    paths = sorted(Path(folder, "metadata").iterdir())
-    for shard, path in zip(pool.shards(scorer.sources), paths, strict=True):
-        uids = encode_uid_column(pq.read_table(path, columns=["uid"])["uid"])
-        unigrams, bigrams = ([_words(rng, count) for count in rng.poisson(3, len(uids))] for _ in range(2))
-        columns = {"unigrams": unigrams, "bigrams": [[f"small {word}" for word in of] for of in bigrams]}
-        save_features(features_path(pool, shard, scorer.features[0]), uids, columns, {}, Seconds())
+    captions = [
+        words.partition("\n")[0] for words in pq.read_table(WORLDS / "cut.parquet")["words"].to_pylist()
+    ]
+    for number, start in enumerate(range(0, pairs, SHARD)):
+        rows = range(start, min(start + SHARD, pairs))
+        uids = decode_uids(rng.integers(0, 2**64, (len(rows), 2), dtype=np.uint64).view(UID_DTYPE).ravel())
+        table = {"uid": uids, "url": uids, "text": [captions[row % len(captions)] for row in rows]}
+        pq.write_table(pa.table(table), Path(folder, "metadata", f"{number:05d}.parquet"))
+    os.environ["XDG_CACHE_HOME"] = cache_beside(folder)
+    fit_filter(_pool(folder), _scorer(), ENGINE)
 
 
-def fit(folder: str) -> Iterator[None]:
-    """Count the n-grams of all captions."""
-    with copied_cache(folder):
-        yield
+def fit(folder: str) -> None:
+    """Parse all captions and count their n-grams, with nothing in the cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
         fit_filter(_pool(folder), _scorer(), ENGINE)
 
 
 def score(folder: str) -> Iterator[None]:
-    """Score all captions by counts that are there."""
+    """Score all captions by n-grams and counts that are cached."""
     with copied_cache(folder):
-        fit_filter(_pool(folder), _scorer(), ENGINE)
         yield
         score_pool(_pool(folder), _scorer(), ENGINE)
-
-
-def _words(rng: np.random.Generator, count: int) -> list[str]:
-    return [f"word{number}" for number in rng.zipf(1.3, count).clip(max=WORDS).tolist()]
 
 
 def _pool(folder: str) -> Pool:

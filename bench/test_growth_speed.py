@@ -1,4 +1,4 @@
-"""Every stage at three sizes: how processor seconds and memory grow with the pool.
+"""Every stage at four sizes: how processor seconds and memory grow with the pool.
 
 python -m pytest -m perf -s bench/test_growth_speed.py
 """

@@ -45,7 +45,7 @@ BYTES_PER_SCORE = 24  # uid and score
 
 OF_REFERENCE = "the reference results, on their machine"
 # Settings of a training that do not change the seconds per sample.
-FREE = {"samples_seen", "seed", "lr", "warmup_ratio", "weight_decay"}
+FREE = {"samples_seen", "seed", "lr", "warmup_ratio", "warmup_steps", "weight_decay"}
 FREE |= {"checkpoint_every", "log_every", "validate_every", "workers"}
 
 

@@ -1,5 +1,7 @@
 """``task=score``: score the pool with one filter, and nothing else."""
 
+import numpy as np
+
 from benchmark.core.batch import counts
 from benchmark.core.launch import is_main_process
 from benchmark.run.job import Job
@@ -11,15 +13,16 @@ from benchmark.scoring.shard_part import ShardPart, score_part
 
 
 def score(job: Job) -> None:
-    """Score the pool; print the folder of the score parts."""
+    """Score the pool; print the mean score and the folder of the score parts."""
     if job.shards is not None:
         score_part(job.pool, job.filter, job.engine, ShardPart.parse(job.shards))
     else:
         table = score_pairs(job)
-        dropped = counts(table.drops) or "none"
-        print_result(
-            f"scored {len(table):,} pairs in {table.cost.clock:,.1f} worker seconds; dropped: {dropped}"
-        )
+        finite = (scores[np.isfinite(scores)] for scores in table.source.scores())
+        count, total = np.sum([(0, 0.0), *((len(of), of.sum(dtype=float)) for of in finite)], axis=0)
+        mean = f"; mean of {count:,.0f} scores: {total / count:.4g}" if count else ""
+        took = f"{table.cost.clock:,.1f} worker seconds"
+        print_result(f"scored {len(table):,} pairs in {took}{mean}; dropped: {counts(table.drops) or 'none'}")
     print_result(str(score_folder(job.pool, job.filter)))
 
 

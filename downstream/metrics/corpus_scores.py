@@ -27,14 +27,6 @@ METEOR_COUNTS = tuple(
 )
 
 
-def count_names(metric: str) -> tuple[str, ...]:
-    """Return the names of the counts that `metric` is computed from; none for a metric that is a mean over images."""
-    if metric == "METEOR":
-        return METEOR_COUNTS
-    kind, _, order = metric.partition("-")
-    return bleu_counts(int(order)) if kind == "BLEU" else ()
-
-
 def score_of_sums(metric: str, sums: Mapping[str, Doubles]) -> Doubles:
     """Return BLEU or METEOR of b corpora, (b,), from the sums of `count_names` over the images of each, (b,)."""
     return meteor_of_sums(sums) if metric == "METEOR" else bleu_of_sums(sums, int(metric.partition("-")[2]))
@@ -44,6 +36,14 @@ def bleu_counts(order: int) -> tuple[str, ...]:
     """Return the names of the counts that BLEU of n-grams up to `order` sums over images."""
     grams = [name for n in range(1, order + 1) for name in (f"BLEU_{n}-grams", f"BLEU_{n}-grams_matched")]
     return ("BLEU_length", "BLEU_reference_length", *grams)
+
+
+COUNTS = {"METEOR": METEOR_COUNTS, **{f"BLEU-{order}": bleu_counts(order) for order in range(1, 5)}}
+
+
+def count_names(metric: str) -> tuple[str, ...]:
+    """Return the names of the counts that `metric` is computed from; none for a metric that is a mean over images."""
+    return COUNTS.get(metric, ())
 
 
 def bleu_of_sums(sums: Mapping[str, Doubles], order: int) -> Doubles:

@@ -51,7 +51,7 @@ class TrainConfig:
     Args:
         samples_seen: the budget N, met exactly by a smaller last batch.
         batch_size: samples per step, over all processes.
-        lr: peak learning rate, after a linear warm-up of `warmup_ratio` of the steps; then a cosine to 0.
+        lr: peak learning rate, after a warm-up (`warmup_steps`; if None, `warmup_ratio` of all); then a cosine to 0.
         optimizer: AdamW, or LAMB for batches of thousands (You et al. 2020).
         weight_decay: weight decay of matrices; biases, norms and temperatures have none.
         beta2: decay rate of the optimizer's mean of squared gradients; None for its default, 0.999.
@@ -92,6 +92,12 @@ class TrainConfig:
     source: Literal["index", "stream"] = "index"
     stream_workers: PositiveInt = 4
     shuffle_mib: PositiveInt = 16
+    warmup_steps: PositiveInt | None = None
+
+    def __post_init__(self) -> None:
+        if self.warmup_steps and self.warmup_steps >= self.steps:
+            must = f"warmup_steps={self.warmup_steps} must be below the budget's {self.steps:,} steps"
+            raise UserError(f"downstream.MODEL.training.{must}; choose a larger budget, or null")
 
     def precision_on(self, device: str) -> str:
         """Return fp32 or bf16, the precision on ``"cpu"`` or ``"cuda"``."""
@@ -114,7 +120,7 @@ class TrainConfig:
 
     def lr_at(self, step: int) -> float:
         """Return the learning rate of `step`, from 0. It depends only on the step: no schedule is saved."""
-        warmup = round(self.warmup_ratio * self.steps)
+        warmup = self.warmup_steps or round(self.warmup_ratio * self.steps)
         if step < warmup:
             return self.lr * (step + 1) / warmup
         return self.lr * 0.5 * (1 + math.cos(math.pi * (step - warmup) / (self.steps - warmup)))
@@ -171,8 +177,7 @@ class Trainer:
             log.warning("%s: not validated, as there is nothing to validate it on", self.name)
         if recipe.checkpointing:
             checkpoint_activations(model, self.name)
-        beta2 = 0.999 if recipe.beta2 is None else recipe.beta2
-        options = {"betas": (0.9, beta2), "eps": recipe.epsilon}
+        options = {"betas": (0.9, 0.999 if recipe.beta2 is None else recipe.beta2), "eps": recipe.epsilon}
         given = recipe.optimizer, recipe.lr, recipe.weight_decay, self.lr_ratios
         optimizer = make_optimizer(model, *given, options)
         state = load_checkpoint(folder, model, optimizer, fingerprint, accelerator.device)
@@ -221,23 +226,21 @@ class Trainer:
                 state.skipped.update(batch.skipped)
                 rate = (seen - started_at) / seconds
                 if stepped is not None and (last or state.step % config.log_every == 0):
-                    loss = self._log(stepper, stepped, index, seen, rate)
-                    state.losses.append((seen, loss))
+                    state.losses.append((seen, self._log(stepper, stepped, index, seen, rate)))
                 if isinstance(data.source, SampleStream) and (last or state.step % config.log_every == 0):
                     data.source.check_lost(state.over_processes().skipped, seen)
                 loss_text = f"loss {state.loss:.3f}, " if state.losses else ""
                 advance(seen - before, f"{loss_text}{rate:.0f}/s")
-                if config.validate_every and (last or _crossed(config.validate_every, before, seen)):
+                every = config.validate_every
+                if every and (last or seen // every > before // every):
                     started += self._validate(stepper, seen)
-                if not last and _crossed(config.checkpoint_every, before, seen):
+                if not last and seen // config.checkpoint_every > before // config.checkpoint_every:
                     save()
 
     def _load(self, data: TrainingData[Any], steps: range, ranks: tuple[int, int]) -> Iterator[TrainingBatch]:
         config = self.config
-        workers, parts = (
-            config.workers_on(self.device, data.decodes),
-            (config.samples_seen, config.batch_size, *ranks),
-        )
+        workers = config.workers_on(self.device, data.decodes)
+        parts = config.samples_seen, config.batch_size, *ranks
         if isinstance(data.source, SampleStream):
             from downstream.training.streaming import StreamedBatches, stream_loader
 
@@ -249,9 +252,7 @@ class Trainer:
     def _log(self, stepper: Stepper, stepped: Step, index: int, seen: int, rate: float) -> float:
         loss = stepped.loss.item()
         if not math.isfinite(loss):
-            raise UserError(
-                f"{self.name}: the loss is {loss} after {seen} samples; lower training.lr of this model"
-            )
+            raise UserError(f"{self.name}: the loss is {loss} after {seen} samples; lower training.lr")
         if stepper.accelerator.is_main_process:
             values = {"loss": loss, "lr": self.config.lr_at(index), "samples_per_second": rate}
             values["gradient_norm"] = stepped.gradient_norm.item()
@@ -296,8 +297,3 @@ class Trainer:
             losses=tuple(total.losses),
             git_commit=git_commit(),
         )
-
-
-def _crossed(every: int, before: int, seen: int) -> bool:
-    """Return whether `seen` has passed a multiple of `every` samples since `before`."""
-    return seen // every > before // every

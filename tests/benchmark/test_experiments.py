@@ -3,10 +3,11 @@
 import re
 import shlex
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import hydra
+import numpy as np
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
@@ -15,10 +16,17 @@ from omegaconf import DictConfig, OmegaConf
 from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.cli.overrides import normalised
 from benchmark.results.report.published_figures import FOLDER, PublishedTable, published_tables
-from benchmark.run.config import CONF, register_resolvers
+from benchmark.run.config import CONF, filter_bounds, make_filter, register_resolvers
 from benchmark.selection.selection import Selector
 from downstream.models.clip_scratch import ClipScratch
 from downstream.models.dual_encoder import DualEncoder
+from filters.base import Composite, Filter, Scores
+from filters.clip import Clip
+from filters.cotr import Cotr
+from filters.no_text import NoText
+from filters.text_removal import TextRemovedClip
+from filters.word_removal import WordsRemovedClip
+from tests.pools import numbered_uids
 from tests.test_documentation import header_commands
 
 GIVEN = {
@@ -127,6 +135,30 @@ def row(job: Mapping[str, str]) -> tuple[str, int]:
     return name, OmegaConf.load(CONF / "size" / f"{size}.yaml").samples
 
 
+@pytest.mark.parametrize("number", [3, 4, 5])
+def test_images_without_text_are_in_no_subset_by_text(number: int) -> None:
+    """CoTR, RSA and RSC are 0 without text; CoTR and RSC too for text that shares no word with the caption."""
+    without_text = {NoText: 0.0, Cotr: 0.0, Clip: 0.3, TextRemovedClip: 0.3, WordsRemovedClip: 0.3}
+    other_text = without_text | {NoText: -0.9, TextRemovedClip: 0.25}
+    kept = []
+    for _, *sweep in planned_sweeps([f"experiment=parrot_table{number}", *GIVEN["parrot"]]):
+        for job in job_overrides(sweep):
+            cfg = composed(*job)
+            scores = score_images(make_filter(cfg), [without_text, other_text])
+            blank, other = filter_bounds(cfg).passes(scores)
+            assert not blank, job
+            kept += [row(settings(job))[0]] * bool(other)
+    assert kept == [{3: "cotr=0.0", 4: "rsa>=0.0", 5: "rsc>=0.0"}[number]]
+
+
+def score_images(scorer: Filter, images: Sequence[Mapping[type[Filter], float]]) -> Scores:
+    """Score images of which the scores by the simple filters are given."""
+    if isinstance(scorer, Composite):
+        uids = numbered_uids(len(images))
+        return scorer.combine([score_images(part, images) for part in scorer.filters.values()], uids)
+    return np.array([of_image[type(scorer)] for of_image in images], np.float32)
+
+
 @pytest.mark.parametrize("name", [name for name in names("experiment") if demo_command(name)])
 def test_a_tables_experiment_takes_the_demo(name: str) -> None:
     (sweep, *_) = planned_sweeps(normalised(shlex.split(demo_command(name))[3:]))
@@ -183,3 +215,5 @@ def test_parrot_captions_train_a_clip_from_random_weights(architecture: str) -> 
         (job,) = job_overrides(sweep)
         training = composed(*job).downstream.clip_scratch.training
         assert training.batch_size == (8192 if "size=12m" in job else 4096)
+        rates = hydra.utils.instantiate(training).lr_at
+        assert rates(1998) < rates(1999) == training.lr > rates(2001), "2,000 steps of warm-up"

@@ -34,7 +34,7 @@ from benchmark.results.report.leaderboard import (
     headlines,
     leaderboards,
 )
-from benchmark.results.report.significance import MIN_SEEDS
+from benchmark.results.report.significance import OVER_IMAGES
 from benchmark.results.report.table import Table
 from benchmark.results.result import Result
 from benchmark.results.run_folder import RunFiles
@@ -68,6 +68,7 @@ class LeaderboardView:
     board: Leaderboard
     first: Result  # its first run
     seeds: list[int]  # numbers of seeds of its filters
+    noise_unknown: bool  # whether a filter's noise of training is not known
     answers: list[Answer]
     machine: str  # on which costs were measured
     shown: Sequence[str]  # filters shown at first
@@ -174,6 +175,7 @@ def _view(
         board=board,
         first=first,
         seeds=sorted({len(entry.runs) for entry in entries}),
+        noise_unknown=any(OVER_IMAGES in (of.noises or [OVER_IMAGES]) for of in compared),
         answers=answers,
         machine=_machine([entry for entry in entries if entry.label in {a.cheapest for a in answers}]),
         shown=shown,
@@ -237,7 +239,6 @@ def leaderboard_page(
         images=images,
         tables=tables,
         legend=[*LEGEND, RANKS],
-        min_seeds=MIN_SEEDS,
         metric_sets=list(dict.fromkeys(table.name for view in views for table in view.tables)),
         provenance=_provenance(results),
     )

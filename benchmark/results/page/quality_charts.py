@@ -47,8 +47,8 @@ def size_chart(
                 data.append(estimates | styles[label] | _named(label))
         variants.append(_variant(name, data, 420, axis("size", **ticks), by_size[0].measure.label))
     note = (
-        "Filters at several sizes, as written for the paper's pool. Bars are 95% intervals; at a size at which no"
-        " filter has three seeds, over evaluation images only."
+        "Filters at several sizes, as written for the paper's pool. Bars are 95% intervals, over evaluation images"
+        " only at sizes whose noise of training is unknown."
     )
     return Chart(key, "Quality against size", note, variants)
 

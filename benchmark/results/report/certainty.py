@@ -12,32 +12,26 @@ from benchmark.core.errors import UserError
 from benchmark.results.protocol import size_text
 from benchmark.results.report.columns import unit_of
 from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
-from benchmark.results.report.significance import (
-    MIN_SEEDS,
-    OVER_IMAGES,
-    OVER_SEEDS,
-    Comparison,
-    Estimate,
-    compare,
-)
+from benchmark.results.report.significance import OVER_IMAGES, OVER_SEEDS, Comparison, Estimate, compare
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 from benchmark.results.results_folders import damage_as_one_line, read_or_leave_out
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
-from downstream.metrics.intervals import IMAGE_SCORES, LABEL, class_weights, resampled_sums
+from downstream.metrics.intervals import IMAGE_SCORES, LABEL, class_weights
 
 MAX_ROWS = 5_000_000  # half a gigabyte of memory; DataComp's 38 evaluation sets have a million
 KEYS = ["evaluation", "metric", "image"]
+SEVERAL = "two seeds (seed=0,1)"
 NOISES = {
-    "": "Intervals are of 95%, over seeds and evaluation images. The variance over seeds is pooled over the"
-    f" filters with {MIN_SEEDS} seeds or more, and holds for the others too.",
-    OVER_IMAGES: f"Training noise unknown: no filter has {MIN_SEEDS} seeds at this size. The intervals are over"
-    " evaluation images only, and no filter is called better.",
+    "": "Intervals of 95% count seeds and evaluation images. The noise of seeds is pooled over rows of several seeds"
+    " whose errors over images are alike, and used for rows of one seed too.",
+    OVER_IMAGES: f"Training noise unknown: no comparable filter has {SEVERAL} at this size. Such intervals are over"
+    " evaluation images only, and the filter is called neither better nor worse.",
     OVER_SEEDS: "Noise of evaluation images unknown: the metric, or the results, have no scores of single images. The"
     " intervals are over seeds only, and no filter is called better.",
 }
 UNKNOWN = (
-    f"Training noise unknown: no filter has {MIN_SEEDS} seeds at this size; nor are there scores of single images."
+    f"Training noise unknown: no filter has {SEVERAL} at this size; nor are there scores of single images."
     " No intervals, and no filter is called better."
 )
 RANKS = "Rank: the range that the filters called better leave, among the filters that compete. Equal ranges are ties."
@@ -80,7 +74,8 @@ def read_image_scores(folder: Path) -> ImageScores:
     group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary)
     group = (group + to_numpy(metrics.indices)) * len(names)
     cells, cell_of_row = np.unique(group + place[to_numpy(images.indices)], return_inverse=True)
-    sums = np.bincount(cell_of_row, to_numpy(table["value"])).astype(float)
+    values = to_numpy(table["value"])
+    sums = np.bincount(cell_of_row, values).astype(float)
     queries = np.bincount(cell_of_row).astype(float)
     groups, image_of_cell = np.divmod(cells, len(names))
     borders = np.flatnonzero(np.diff(groups)) + 1
@@ -92,32 +87,36 @@ def read_image_scores(folder: Path) -> ImageScores:
         # Most metrics of a set have the same images and queries, which are kept once.
         same = shared.setdefault(image.tobytes() + query.tobytes(), (names[order[image]], query))
         scores[key] = ImageSums(same[0], sums[part], same[1])
+        if key[1] == LABEL and not np.isin(sums[part], np.arange(len(part))).all():
+            raise ValueError(f"{path}: the class of an image must be a number below the number of images")
     return scores
 
 
-def resampled_values(metric: str, evaluation: str, runs: Sequence[ImageScores]) -> list[Doubles | None]:
-    """Return the metric of each run on the same resampled images, (RESAMPLES,) each.
+def parts_of_images(metric: str, evaluation: str, runs: Sequence[ImageScores]) -> list[Doubles | None]:
+    """Return what each image adds to the metric of each run, (images,): jackknife (Efron and Stein 1981).
 
-    None for a run that lacks scores of single images, or whose images differ from the first run that has them.
+    In a classification set a class with all of its images takes the place of an image, (classes,). None for a run
+    that lacks scores of single images, or whose images differ from the first run that has them.
     """
     names = count_names(metric) or (metric,)
     sums = [[run[evaluation, n] for n in names if (evaluation, n) in run] for run in runs]
     complete = [of_run if len(of_run) == len(names) else [] for of_run in sums]
-    images = next((of_run[0].images for of_run in complete if of_run), None)
-    usable = [
-        of_run if images is not None and all(np.array_equal(of.images, images) for of in of_run) else []
-        for of_run in complete
-    ]
-    kept = [of_run for of_run in usable if of_run]
-    if not kept:
-        return [None] * len(runs)
+    images = next((of_run[0].images for of_run in complete if of_run), np.empty(0, object))
     labels = next((run[evaluation, LABEL] for run in runs if (evaluation, LABEL) in run), None)
-    classes = labels.sums.astype(int) if labels and np.array_equal(labels.images, kept[0][0].images) else None
-    columns = [
-        column for of_run in kept for column in (_divisor(of_run[0], classes), *(of.sums for of in of_run))
-    ]
-    resampled = iter(np.split(resampled_sums(np.stack(columns, axis=1), classes), len(kept), axis=1))
-    return [_value(metric, names, next(resampled)) if of_run else None for of_run in usable]
+    classes = labels.sums.astype(int) if labels and np.array_equal(labels.images, images) else None
+    parts: list[Doubles | None] = []
+    for of_run in complete:
+        if not of_run or not all(np.array_equal(of.images, images) for of in of_run):
+            parts.append(None)
+            continue
+        columns = np.stack([_divisor(of_run[0], classes), *(of.sums for of in of_run)], axis=1)
+        if classes is not None:
+            of_class = np.zeros((classes.max() + 1, columns.shape[1]))
+            np.add.at(of_class, classes, columns)
+            columns = of_class[np.unique(classes)]
+        without = _value(metric, names, columns.sum(axis=0) - columns)
+        parts.append((len(columns) - 1) * (without.mean() - without))
+    return parts
 
 
 def _divisor(of_metric: ImageSums, classes: npt.NDArray[np.int_] | None) -> Doubles:
@@ -127,9 +126,9 @@ def _divisor(of_metric: ImageSums, classes: npt.NDArray[np.int_] | None) -> Doub
     return class_weights(classes)
 
 
-def _value(metric: str, names: Sequence[str], resampled: Doubles) -> Doubles:
-    """Return the metric from the resampled numbers of queries and sums, (RESAMPLES, 1 + len(names))."""
-    queries, *sums = resampled.T
+def _value(metric: str, names: Sequence[str], summed: Doubles) -> Doubles:
+    """Return the metric of b corpora, (b,), from their numbers of queries and sums, (b, 1 + len(names))."""
+    queries, *sums = summed.T
     if not count_names(metric):
         return np.asarray(sums[0] / queries, float)
     return score_of_sums(metric, dict(zip(names, sums, strict=True)))
@@ -173,13 +172,14 @@ class Compared:
 
     @property
     def heading(self) -> str:
-        """The name of a column of `text`, with the only noise that its intervals have if they lack the other one."""
-        return self.measure.label + (f" ({self.noise})" if self.noise else "")
+        """The name of a column of `text`; if all intervals lack one noise, with the other noise."""
+        (noise,) = self.noises if len(self.noises) == 1 else [""]
+        return self.measure.label + (f" ({noise})" if noise else "")
 
     @property
-    def noise(self) -> str | None:
-        """The only noise in the intervals, see `Estimate`; empty if both are in them, None without any interval."""
-        return next((e.noise for e in self.comparison.estimates if e.interval), None)
+    def noises(self) -> list[str]:
+        """The only noise in each interval, see `Estimate`; empty if both are in it."""
+        return list(dict.fromkeys(e.noise for e in self.comparison.estimates if e.interval))
 
     def index(self, name: str, size: int | None = None) -> int | None:
         """Return the index of the entry of the filter with this label, None without one."""
@@ -213,7 +213,8 @@ class Compared:
         estimate = self.estimate(entry)
         if estimate is None:
             return MISSING
-        spread = f" ({self.interval(estimate)})" if estimate.interval else ""
+        noise = f" {estimate.noise}" * (len(self.noises) > 1 and bool(estimate.noise))
+        spread = f" ({self.interval(estimate)}{noise})" if estimate.interval else ""
         return self.measure.text(estimate.mean) + spread
 
     def cell(self, entry: Entry) -> Cell:
@@ -234,12 +235,11 @@ def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFold
     key = measure, tuple(tuple(run.run_id for run in of_entry) for of_entry in runs)
     if key not in folders.comparisons:
         scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
-        resampled = iter(resampled_values(measure.metric, measure.evaluation, scores))
+        parts = iter(parts_of_images(measure.metric, measure.evaluation, scores))
         factor = unit_of(measure.unit).factor
         folders.comparisons[key] = compare(
             [measure.values(entry) for entry in having],
-            [_mean([next(resampled) for _ in of_entry], factor) for of_entry in runs],
-            protocols=[entry.size for entry in having],
+            [_stacked([next(parts) for _ in of_entry], factor) for of_entry in runs],
             higher_is_better=measure.higher_is_better,
             limits=measure.limits,
         )
@@ -255,17 +255,19 @@ def certainty_notes(compared: Sequence[Compared]) -> list[str]:
         family = f"all {of.comparison.pairs} pairs of {len(of.entries)} filters at {sizes}"
         if of.comparison.pairs:
             families.setdefault(family, []).append(f"{of.measure.label} on {of.measure.evaluation}")
-    better = "Better: p at most .05, both kinds of noise counted, with Holm's correction for"
-    notes = [UNKNOWN if n is None else NOISES[n] for n in dict.fromkeys(of.noise for of in with_values)]
+    better = "Better: p at most .05, both kinds of noise counted, corrected (Tukey's range test) for"
+    notes = list(dict.fromkeys(note for of in with_values for note in map(NOISES.__getitem__, of.noises)))
+    if any(not of.noises for of in with_values):
+        notes.append(UNKNOWN)
     return notes + [
         f"{better} {family}, by {', by '.join(dict.fromkeys(names))}." for family, names in families.items()
     ]
 
 
-def _mean(resampled: Sequence[Doubles | None], factor: float) -> Doubles | None:
-    """Return the mean over runs, times `factor` as `Measure.values`; None if a run lacks scores of single images."""
-    known = [values for values in resampled if values is not None]
-    return factor * np.mean(known, axis=0) if len(known) == len(resampled) else None
+def _stacked(parts: Sequence[Doubles | None], factor: float) -> Doubles | None:
+    """Return the parts of each run times `factor`, as `Measure.values`; None if a run lacks them."""
+    known = [of_run for of_run in parts if of_run is not None]
+    return factor * np.stack(known) if len(known) == len(parts) else None
 
 
 def certainty_table(title: str, compared: Compared) -> Table:

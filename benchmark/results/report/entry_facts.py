@@ -1,6 +1,7 @@
 """Facts of a row that several tables show: the cost of scoring, descriptions, lost pairs, contamination."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +44,14 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
         " features were made."
     )
     notes = [note] if unknown else []
+    machines = defaultdict[str, list[str]](list)
+    for entry in entries:
+        if entry.label not in unknown:
+            machines[entry.runs[0].machine].append(entry.label)
+    (most, _), *others = sorted(machines.items(), key=lambda of_machine: -len(of_machine[1]))
+    if others:
+        of_others = "; ".join(f"of {', '.join(labels)} on {machine}" for machine, labels in others)
+        notes.append(f"Costs were measured on {most}, but {of_others}: compare them within one machine.")
     return ScoringCosts("processor s", "processor seconds of scoring", "scoring (processor)", measured, notes)
 
 
@@ -70,10 +79,12 @@ def description_percentage(entry: Entry) -> float | None:
 
 def row_notes(entries: Sequence[Entry]) -> list[str]:
     """Return what rows of several filters, and rows that are draws, are; nothing without such rows."""
-    same = [", ".join([entry.label, *entry.same]) for entry in entries if entry.same]
-    notes = [f"One selection, so one row, with the cost of the first: {'; '.join(same)}."] if same else []
+    same = [" = ".join([entry.label, *entry.same]) for entry in entries if entry.same]
+    notes = [f"Filters that selected the same pairs share a row ({', '.join(same)})."] if same else []
     if any(entry.drawn for entry in entries):
-        notes.append("Draw of: so much of the pool has one score, from which a random k was kept.")
+        notes.append(
+            "Draw of 90%: 90% of the pool ties at the threshold, so k pairs of it were drawn at random."
+        )
     return notes
 
 

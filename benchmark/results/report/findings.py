@@ -11,8 +11,7 @@ import numpy as np
 from benchmark.results.protocol import size_text
 from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.leaderboard import Entry, Measure, by_setting, group, headlines
-from benchmark.results.report.published_figures import ICC, paper_figure
-from benchmark.results.report.significance import MIN_SEEDS
+from benchmark.results.report.published_figures import ICC, paper_figure, published_tables
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 
@@ -21,10 +20,12 @@ RECALL = Measure("dual_encoder", "coco", "text_to_image_R@1", "R@1")
 MIDDLE = 200_000
 CLAIM_NOTES = (
     "Both figures are in the order of the comparison, the paper's higher one first. The paper's are of single runs.",
-    "Agrees: yes or no where one is better than the other here, else not shown. Training noise unknown: at a size of"
-    " the claim no filter has three seeds.",
+    "Agrees: yes or no if one is better than the other here, else not shown. Training noise unknown: at a size of"
+    " the claim no comparable filter has two seeds.",
 )
+SEVERAL = 3  # seeds of a filter whose rank by one seed is compared with its rank by another
 FEWEST = 4  # filters that two rankings must share
+PAPER_TABLES = {"1": CIDER, "2": RECALL}  # of the ICC paper, whose rankings are compared with the pool's
 RANKING_NOTE = (
     "Kendall's tau-b of two rankings of the same filters by their means: 1 for the same order, -1 for the reverse,"
     f" {MISSING} where all means of one ranking are equal. The oracle is left out."
@@ -64,7 +65,8 @@ FINDINGS = (
     Finding("ICC is a little above VBA", "5", CIDER, "icc", "vba"),
     Finding("ICC's best 100k are above its best 500k", "1", CIDER, "icc", "icc", (100_000, 500_000)),
     Finding("100k random pairs are above 500k", "1", CIDER, "random", "random", (100_000, 500_000)),
-    Finding("ICC retrieves better than random", "2", RECALL, "icc", "random"),
+    Finding("ICC retrieves better than random, the best of the others", "2", RECALL, "icc", "random"),
+    Finding("ICC retrieves better than PACScore", "2", RECALL, "icc", "pacscore"),
     Finding("Random retrieves better than T-MARS", "2", RECALL, "random", "tmars"),
 )
 
@@ -107,8 +109,8 @@ def _claim_row(finding: Finding, compared: Compared) -> list[Cell]:
         agrees = comparison.verdict(better, worse).replace("better", "yes").replace("worse", "no")
     named = [name if size == MIDDLE else f"{name} {size_text(size)}" for name, size in finding.sides]
     paper = ", ".join(f"{n} {figure:.1f}" for n, figure in zip(named, finding.paper_figures(), strict=True))
-    sides = [(compared.entries[index], comparison.estimates[index].noise) for index in (better, worse)]
-    ours = ", ".join(f"{compared.text(entry)} {noise}".strip() for entry, noise in sides)
+    noise = " " + compared.noises[0] if len(compared.noises) == 1 else ""
+    ours = ", ".join((compared.text(compared.entries[index]) + noise).strip() for index in (better, worse))
     metric = f"{finding.measure.label}, COCO"
     return plain(finding.claim, metric, paper, ours, agrees, f"Table {finding.source}")
 
@@ -122,6 +124,8 @@ def rank_agreement_tables(results: Iterable[Result]) -> list[Table]:
         rows = [
             row for measure in measures for row in _agreements(measure.label, _rankings(measure, entries))
         ]
+        for number, measure in PAPER_TABLES.items():
+            rows += _agreements(measure.label, _with_paper(number, measure, entries))
         for one, other in combinations(measures, 2):
             rows += _agreements(f"{one.label} and {other.label}", _models(one, other, entries))
         header = ["rankings", "metric", "filters", "tau"]
@@ -174,10 +178,21 @@ def _models(one: Measure, other: Measure, entries: Sequence[Entry]) -> Iterator[
     sets = " and ".join(dict.fromkeys((one.evaluation, other.evaluation)))
     for size in sorted({entry.size for entry in entries}):
         every = [entry for entry in entries if entry.size == size]
-        several = [entry for entry in every if len(entry.runs) >= MIN_SEEDS]
-        for of_size, which in ((every, ""), (several, f", {MIN_SEEDS} seeds")):
+        several = [entry for entry in every if len(entry.runs) >= SEVERAL]
+        for of_size, which in ((every, ""), (several, f", {SEVERAL} seeds")):
             if len(of_size) < len(every) or not which:
                 yield f"{sets}, {size_text(size)}{which}", _means(one, of_size), _means(other, of_size)
+
+
+def _with_paper(
+    number: str, measure: Measure, entries: Sequence[Entry]
+) -> Iterator[tuple[str, Means, Means]]:
+    """Yield at each size the ranking here and that of a table of the paper."""
+    (table,) = (table for table in published_tables() if (table.paper, table.number) == (ICC, number))
+    for size in sorted({row.size for row in table.rows}):
+        printed = {row.filter: float(row.figures[measure]) for row in table.rows if row.size == size}
+        ours = _means(measure, [entry for entry in entries if entry.size == size])
+        yield f"{size_text(size)}: {measure.evaluation} and the ICC paper's Table {number}", ours, printed
 
 
 def _means(measure: Measure, entries: Iterable[Entry], seed: int | None = None) -> Means:

@@ -1,12 +1,12 @@
 """How sure a comparison of filters is: one test, with the noise of training and of evaluation images.
 
-Another seed would change a metric, and so would other evaluation images. The variance over seeds is pooled over all
-filters with `MIN_SEEDS` runs or more, and holds for filters with fewer runs too; the variance over images is that of
-a bootstrap. They are added on the scale of the metric itself, on which the filters' spreads over seeds are alike.
+A metric of a filter varies with the images, with training noise that is independent between images, and with training
+noise that all images share. The variance over images holds the first two, divided by the number of images; the
+variance over seeds holds the last two. `docs/report.md` derives how they are added without counting one twice.
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,8 @@ import numpy as np
 from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.intervals import LEVEL
 
-MIN_SEEDS = 3  # of a filter whose spread counts
+LIKE = 3.0  # filters are alike if their errors over images differ by at most this factor
+FEW = 4  # degrees of freedom over seeds below which Satterthwaite's approximation finds too much (9% at 2)
 OVER_IMAGES, OVER_SEEDS = "over images", "over seeds"  # intervals that lack the other noise
 Interval = tuple[float, float]
 NO_LIMITS = -math.inf, math.inf
@@ -35,10 +36,9 @@ class Comparison:
     """n filters compared by one metric."""
 
     estimates: list[Estimate]  # one per filter
-    # P value of the difference of every two filters, as if they were the only two, (n, n); NaN for a pair that cannot
-    # be tested because one of its noises is not known.
-    single: Doubles
-    p_values: Doubles  # the same with Holm's correction for all pairs that can be tested, (n, n)
+    # P value of the difference of every two filters, corrected for all pairs by the studentised range (Tukey 1953),
+    # (n, n); NaN for a pair that cannot be tested because one of its noises is not known.
+    p_values: Doubles
     higher_is_better: bool = True  # whether a higher value is better
 
     @property
@@ -75,9 +75,8 @@ def p_text(p: float) -> str:
 
 def compare(
     values: Sequence[Sequence[float]],
-    resampled: Sequence[Doubles | None],
+    of_images: Sequence[Doubles | None],
     *,
-    protocols: Sequence[Hashable] = (),
     higher_is_better: bool = True,
     limits: Interval = NO_LIMITS,
 ) -> Comparison:
@@ -85,92 +84,139 @@ def compare(
 
     Args:
         values: the metric of each run of each filter; at least one each.
-        resampled: by filter the mean of its runs on resampled images, (b,), the same images for all filters; None
-            if it is not known.
-        protocols: of each filter what the spread over seeds may depend on, such as its size; all alike by default.
+        of_images: by filter what each image adds to the metric of each run, (runs, images), the same images for all
+            filters; the mean over images is the metric less a constant. None if it is not known.
         limits: the lowest and the highest value that the metric can have; intervals are cut there.
     """
-    protocols = protocols or [None] * len(values)
-    pooled = {
-        p: _pooled([of for of, own in zip(values, protocols, strict=True) if own == p]) for p in {*protocols}
-    }
-    of_run, freedom = np.array([pooled[p] for p in protocols], float).reshape(-1, 2).T
+    known = [index for index, parts in enumerate(of_images) if parts is not None]
+    parts = [parts for parts in of_images if parts is not None]
+    images = parts[0].shape[1] if parts else 0
+    covariance = np.full((len(values), len(values)), math.nan)
+    of_run, independent = np.full(len(values), math.nan), np.zeros(len(values))
+    if images > 1:
+        covariance[np.ix_(known, known)] = np.cov([p.mean(axis=0) for p in parts]) / images
+        of_run[known] = [p.var(axis=1, ddof=1).mean() / images for p in parts]
+        independent[known] = [_independent(p) for p in parts]
+    training = _training_noise(values, of_run, independent)
+    estimates = _estimates(values, np.diag(covariance), images, training, limits)
     means = np.array([np.mean(of) for of in values])
-    over_seeds = of_run / np.array([len(of) for of in values])  # NaN if unknown, as over_images
-    over_images = _covariance(resampled)
-    estimates = _estimates(values, over_seeds, np.diag(over_images), freedom, limits)
-    single = _p_values(means, over_seeds, over_images, freedom)
-    return Comparison(estimates, single, _corrected(single), higher_is_better)
+    return Comparison(estimates, _p_values(means, covariance, images, training), higher_is_better)
 
 
-def _pooled(values: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Return the variance over seeds, pooled over filters with enough runs, and its degrees of freedom; NaN, inf."""
-    enough = [of for of in values if len(of) >= MIN_SEEDS]
-    freedom = sum(len(of) - 1 for of in enough)
-    squares = sum(float(np.var(of)) * len(of) for of in enough)
-    return (squares / freedom, freedom) if enough else (math.nan, math.inf)
+def _independent(parts: Doubles) -> float:
+    """Return the sum of squares over seeds of a filter's means, as far as its noise is independent between images."""
+    interaction = parts - parts.mean(axis=0) - parts.mean(axis=1, keepdims=True) + parts.mean()
+    images = parts.shape[1]
+    return float(np.sum(interaction**2) / (images - 1) / images)
 
 
-def _covariance(resampled: Sequence[Doubles | None]) -> Doubles:
-    """Return the covariance of every two filters over resampled images, (n, n); NaN if unknown."""
-    covariance = np.full((len(resampled), len(resampled)), math.nan)
-    rows = [index for index, values in enumerate(resampled) if values is not None]
-    if rows:
-        known = np.stack([values for values in resampled if values is not None])
-        covariance[np.ix_(rows, rows)] = np.cov(known)
-    return covariance
+@dataclass(frozen=True)
+class _TrainingNoise:
+    """The noise of training in the means of n filters, (n,) each; NaN if unknown."""
+
+    variance: Doubles  # variance over seeds, divided by the number of runs
+    shared: Doubles  # its part that all images share
+    freedom: Doubles  # degrees of freedom of `variance`
+
+
+def _training_noise(
+    values: Sequence[Sequence[float]], over_images: Doubles, independent: Doubles
+) -> _TrainingNoise:
+    """Pool the variance over seeds over filters that are alike in their variance over images.
+
+    A filter at the floor of the metric has little noise of either kind, and says nothing of those above it. A filter
+    with too few like it gets the whole variance of them and of noisier ones.
+    """
+    runs = np.array([len(of) for of in values])
+    squares = np.array([np.var(of) * len(of) for of in values])
+    own, other = over_images[:, None], over_images[None, :]  # a comparison with an unknown variance is False
+    noisier = ~(LIKE**2 * other < own)
+    alike = noisier & ~(other > LIKE**2 * own)
+    enough = alike @ (runs - 1) >= FEW
+    pooled = np.where(enough[:, None], alike, noisier).astype(float)
+    freedom = pooled @ (runs - 1.0)
+    freedom[freedom == 0] = math.nan
+    variance = pooled @ squares / freedom
+    shared = np.where(enough, np.maximum(variance - pooled @ independent / freedom, 0), variance)
+    return _TrainingNoise(variance / runs, shared / runs, freedom)
+
+
+def _freedom(total: Doubles, over_images: Doubles, images: int, over_seeds: Doubles, few: Doubles) -> Doubles:
+    """Return the degrees of freedom of variances `total` (Satterthwaite 1946), (m,); `few` if these are below `FEW`.
+
+    Args:
+        over_images: the part over images, which has images - 1 degrees.
+        over_seeds: the part over seeds, divided by the square root of its degrees of freedom.
+    """
+    parts = over_images**2 / max(images - 1, 1) + over_seeds**2
+    degrees = np.divide(total**2, parts, out=np.ones_like(parts), where=parts != 0)
+    return np.where(few < FEW, few, degrees)
 
 
 def _estimates(
     values: Sequence[Sequence[float]],
-    over_seeds: Doubles,
     over_images: Doubles,
-    freedom: Doubles,
+    images: int,
+    training: _TrainingNoise,
     limits: Interval,
 ) -> list[Estimate]:
     """Return means with intervals of both noises; of a noise that no filter's is known of, the other one's."""
     from scipy.special import stdtrit  # its import takes longer than numpy's, that of scipy.stats a second
 
-    images_known = bool(np.isfinite(over_images).any())
+    over_seeds = training.variance / np.sqrt(training.freedom)
+    both = _freedom(over_images + training.shared, over_images, images, over_seeds, training.freedom)
     estimates = []
-    for of, seeds, images, nu in zip(values, over_seeds, over_images, freedom, strict=True):
-        noise = OVER_IMAGES if math.isnan(seeds) else "" if images_known else OVER_SEEDS
-        variance = {OVER_IMAGES: images, OVER_SEEDS: seeds, "": seeds + images}[noise]
+    for index, of in enumerate(values):
+        if math.isnan(training.variance[index]):
+            noise, variance, freedom = OVER_IMAGES, over_images[index], images - 1.0
+        elif np.isnan(over_images).all():
+            noise, variance, freedom = OVER_SEEDS, training.variance[index], training.freedom[index]
+        else:
+            noise, variance, freedom = "", over_images[index] + training.shared[index], both[index]
         mean, interval = float(np.mean(of)), None
         if math.isfinite(variance):
-            half = float(stdtrit(min(nu, 1e9), (1 + LEVEL) / 2) * math.sqrt(variance))
+            half = float(stdtrit(freedom, (1 + LEVEL) / 2) * math.sqrt(variance))
             interval = max(mean - half, min(limits[0], mean)), min(mean + half, max(limits[1], mean))
         estimates.append(Estimate(mean, len(of), interval, noise if interval else ""))
     return estimates
 
 
-def _p_values(means: Doubles, over_seeds: Doubles, over_images: Doubles, freedom: Doubles) -> Doubles:
-    """Test the difference of every two filters, paired by images, with the degrees of freedom of the seeds."""
-    from scipy.special import stdtr
-
-    variances = np.diag(over_images)
-    paired = variances[:, None] + variances[None, :] - 2 * over_images
-    error = np.sqrt(np.maximum(paired, 0) + over_seeds[:, None] + over_seeds[None, :])
-    difference = np.abs(means[:, None] - means[None, :])
+def _p_values(means: Doubles, covariance: Doubles, images: int, training: _TrainingNoise) -> Doubles:
+    """Test the difference of every two filters, paired by images, corrected for all pairs; NaN if not tested."""
+    one, other = np.triu_indices(len(means), 1)
+    variances = np.diag(covariance)
+    over_images = np.maximum(variances[one] + variances[other] - 2 * covariance[one, other], 0)
+    total = over_images + training.shared[one] + training.shared[other]
+    over_seeds = training.variance / np.sqrt(
+        training.freedom
+    )  # summed: two estimates may be from the same filters
+    few = np.minimum(training.freedom[one], training.freedom[other])
+    freedom = _freedom(total, over_images, images, over_seeds[one] + over_seeds[other], few)
+    error, difference = np.sqrt(total), np.abs(means[one] - means[other])
     t = np.divide(difference, error, out=np.where(difference == 0, 0, np.inf), where=error != 0)
-    fewer = np.minimum(np.minimum(freedom[:, None], freedom[None, :]), 1e9)
-    return np.asarray(np.where(np.isnan(error), math.nan, 2 * stdtr(fewer, -t)))
-
-
-def _corrected(single: Doubles) -> Doubles:
-    """Return p values with Holm's correction for every pair of filters once; NaN on the diagonal."""
-    corrected = np.full_like(single, math.nan)
-    one, other = np.triu_indices(len(single), 1)
-    tested = np.isfinite(single[one, other])
+    tested = np.isfinite(error)
     one, other = one[tested], other[tested]
-    corrected[one, other] = corrected[other, one] = holm(single[one, other])
-    return corrected
+    p_values = np.full_like(covariance, math.nan)
+    p_values[one, other] = p_values[other, one] = range_p_values(
+        math.sqrt(2) * t[tested], len({*one, *other}), freedom[tested]
+    )
+    return p_values
 
 
-def holm(p_values: Doubles) -> Doubles:
-    """Return the p values of m hypotheses, (m,), corrected for the chance of any error among them (Holm 1979)."""
-    order = np.argsort(p_values)
-    ordered = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
-    corrected = np.empty_like(p_values)
-    corrected[order] = np.minimum(ordered, 1)
-    return corrected
+def range_p_values(q: Doubles, count: int, freedom: Doubles) -> Doubles:
+    """Return the p values of m studentised ranges of `count` normal means, (m,); `freedom` is (m,).
+
+    scipy.stats has it, too, at 9 ms a value, which is 3 s for 25 filters by one metric.
+    """
+    from scipy.special import gammaincinv, ndtr
+
+    z, step = np.linspace(-7, 7, 113, retstep=True)
+    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * step
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    # The standard deviation that q was divided by, at quantiles of its distribution.
+    deviations = np.sqrt(2 * gammaincinv(freedom[:, None] / 2, (nodes + 1) / 2) / freedom[:, None])
+    within = np.empty((len(q), len(nodes)))
+    for column, deviation in enumerate(deviations.T):
+        lowest = ndtr(z - (q * deviation)[:, None])
+        within[:, column] = count * ((ndtr(z) - lowest) ** (count - 1) @ density)
+    return np.clip(1 - within @ weights / 2, 0, 1)

@@ -1,20 +1,22 @@
 """The leaderboard as one table, for the first screen of a README."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
+
+import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.results.protocol import size_text
-from benchmark.results.report.certainty import RunFolders, certainty_notes, compare_entries
+from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.entry_facts import description_percentage, row_notes, scoring_costs
-from benchmark.results.report.leaderboard import Entry, Leaderboard, Measure, headlines
+from benchmark.results.report.leaderboard import Entry, Leaderboard, headlines
 from benchmark.results.report.table import MISSING, Cell, Table, note_lines, plain, table_lines
 
-BEST_SIZE = (
-    "Best size: that with the highest mean by each of these metrics, in their order, among the sizes of the same"
-    " setting at which the filter was run."
+BEST_SIZES = (
+    "Best sizes: by each of these metrics, in their order, the sizes not shown to be worse than the size with the"
+    " highest mean, among the sizes at which the filter was run. The noise of seeds is pooled over all sizes."
 )
 
 
@@ -31,9 +33,9 @@ def same_setting(board: Leaderboard, boards: Iterable[Leaderboard]) -> list[Lead
 
 
 def summary_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Leaderboard] = ()) -> Table:
-    """Return a row per filter, the best first: headline metrics, best size, percentage of descriptions, cost.
+    """Return a row per filter, the best first: headline metrics, best sizes, percentage of descriptions, cost.
 
-    Of `boards`, those of the same setting tell the best size of a filter.
+    Among `boards`, those of the same setting give the best sizes of a filter.
     """
     measures = headlines(board.entries)
     compared = [compare_entries(measure, board.entries, folders) for measure in measures]
@@ -42,10 +44,14 @@ def summary_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Lead
     costs, described = scoring_costs(entries), [description_percentage(entry) for entry in entries]
     columns = {f"{of.heading}, {of.measure.evaluation}": list(map(of.cell, entries)) for of in compared}
     notes = [board.protocol_note, *board.notes, *certainty_notes(compared)]
-    sizes = [best_sizes(entry, measures, same_setting(board, boards)) for entry in entries]
-    if any(sizes):
-        columns["best size"] = [Cell(" / ".join(map(size_text, of_entry)) or MISSING) for of_entry in sizes]
-        notes.append(BEST_SIZE)
+    every = [entry for other in same_setting(board, boards) for entry in other.entries]
+    if labels := at_several_sizes(every):
+        of_all = [compare_entries(measure, every, folders) for measure in measures]
+        columns["best sizes"] = [
+            Cell(" / ".join(best_sizes(e.label, of) for of in of_all) if e.label in labels else MISSING)
+            for e in entries
+        ]
+        notes.append(BEST_SIZES)
     if any(percentage is not None for percentage in described):
         columns["descriptions among the kept"] = [_number(percentage, "{:.0f}%") for percentage in described]
     columns[f"scoring, {costs.unit}"] = [_number(costs.seconds[e.label], "{:,.0f}") for e in entries]
@@ -53,22 +59,35 @@ def summary_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Lead
     return Table(board.title, ["filter", *columns], rows, [*notes, *row_notes(entries), *costs.notes])
 
 
-def best_sizes(entry: Entry, measures: Sequence[Measure], boards: Iterable[Leaderboard]) -> list[int]:
-    """Return by each measure the size with the highest mean of the entry's filter; nothing for a single size."""
-    sizes = [
-        other for board in boards for other in board.entries if entry.label in {other.label, *other.same}
+def at_several_sizes(entries: Iterable[Entry]) -> set[str]:
+    """Return the labels of filters that were run at several sizes."""
+    sizes = defaultdict[str, set[int]](set)
+    for entry in entries:
+        for label in (entry.label, *entry.same):
+            sizes[label].add(entry.size)
+    return {label for label, of_label in sizes.items() if len(of_label) > 1}
+
+
+def best_sizes(label: str, compared: Compared) -> str:
+    """Return a filter's sizes that are not shown to be worse than its size with the highest mean, as text."""
+    rows = [
+        index
+        for index in compared.ranking
+        if label in {compared.entries[index].label, *compared.entries[index].same}
     ]
-    if len(sizes) < 2:
-        return []
-    means = [{e.size: m.signed(fmean(v)) for e in sizes if (v := m.values(e))} for m in measures]
-    return [max(of_measure, key=of_measure.__getitem__) for of_measure in means if of_measure]
+    comparison = compared.comparison
+    if not rows or np.isnan([comparison.p_values[rows[0], other] for other in rows[1:]]).any():
+        return "unknown" if rows else MISSING
+    sizes = sorted(compared.entries[other].size for other in rows if not comparison.better(rows[0], other))
+    return ", ".join(map(size_text, sizes)) if len(sizes) < len(rows) else "any"
 
 
 def size_table(board: Leaderboard, boards: Sequence[Leaderboard], folders: RunFolders) -> Table:
     """Return each headline metric at every size, of the filters that were run at several; no rows without any."""
     by_size = sorted(same_setting(board, boards), key=lambda other: other.entries[0].size)
     compared = [compare_entries(m, of.entries, folders) for m in headlines(board.entries) for of in by_size]
-    labels = [entry.label for entry in board.entries if best_sizes(entry, headlines([entry]), by_size)]
+    several = at_several_sizes(entry for other in by_size for entry in other.entries)
+    labels = [entry.label for entry in board.entries if entry.label in several]
     rows = []
     for label in labels:
         found = [(of, of.index(label)) for of in compared]

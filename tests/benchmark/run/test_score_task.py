@@ -8,10 +8,12 @@ import pytest
 from omegaconf import OmegaConf
 
 from benchmark.core.batch import Batch
+from benchmark.core.uids import encode_uids
 from benchmark.run.job import Job
 from benchmark.run.score import score
 from benchmark.scoring.score_parts import read_part
 from filters.base import Filter, Scores
+from filters.random import Random
 from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
 
@@ -43,16 +45,38 @@ def test_the_last_line_is_the_folder_of_the_parts(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_pool(tmp_path, [rows(3), rows(4, start=3)])
-    pool = {"_target_": "benchmark.pool.pool.Pool", "name": "p", "url": str(tmp_path)}
-    engine = {"_target_": "benchmark.engine.local.LocalEngine", "device": "cpu", "workers": 1}
-    settings = {"task": {"name": "score"}, "rescore": False, "scoring": {"tolerate": 0}}
-    cfg = OmegaConf.create({"pool": pool, "filter": FILTERS[name], "engine": engine} | settings)
-    score(Job(cfg, {}))
+    score(job(tmp_path, FILTERS[name]))
     *_, scored, folder = capsys.readouterr().out.splitlines()
     assert scored.startswith("scored 7 pairs")
     parts = sorted(Path(folder).glob("*.parquet"))
     assert [path.name.split("-")[0] for path in parts] == ["00000000", "00000001"]
     assert [len(read_part(path)[0]) for path in parts] == [3, 4]
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_the_mean_score_of_a_subset_is_printed(
+    count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = rows(7)
+    write_pool(tmp_path, [pairs[:3], pairs[3:]])
+    uids = [pair.uid for pair in pairs[:count]]
+    (tmp_path / "subset.txt").write_text("\n".join([*uids, "f" * 32]))
+    listed = {"_target_": "filters.uid_list.UidList", "path": str(tmp_path / "subset.txt")}
+    cascade = {"_target_": "filters.composite.Cascade", "filters": {"first": listed, "last": RANDOM}}
+    score(job(tmp_path, cascade))
+    *_, scored, _ = capsys.readouterr().out.splitlines()
+    expected = ""
+    if count:
+        scores = Random(1).score(Batch(encode_uids(uids), [""] * count))
+        expected = f"; mean of {count} scores: {scores.mean(dtype=float):.4g}"
+    assert scored.endswith(f" worker seconds{expected}; dropped: none")
+
+
+def job(folder: Path, scorer: dict[str, Any]) -> Job:
+    pool = {"_target_": "benchmark.pool.pool.Pool", "name": "p", "url": str(folder)}
+    engine = {"_target_": "benchmark.engine.local.LocalEngine", "device": "cpu", "workers": 1}
+    settings = {"task": {"name": "score"}, "rescore": False, "scoring": {"tolerate": 0}}
+    return Job(OmegaConf.create({"pool": pool, "filter": scorer, "engine": engine} | settings), {})
 
 
 @pytest.mark.slow

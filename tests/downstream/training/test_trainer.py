@@ -118,6 +118,19 @@ def test_learning_rate_warms_up_and_falls_as_a_cosine() -> None:
     assert sorted(rates[10:], reverse=True) == rates[10:]
 
 
+@pytest.mark.parametrize("steps", [11, 100, 1000])
+def test_a_warm_up_in_steps_is_as_long_at_any_budget(steps: int) -> None:
+    schedule = TrainConfig(samples_seen=10 * steps, batch_size=10, lr=2.0, warmup_ratio=0.5, warmup_steps=10)
+    rates = [schedule.lr_at(step) for step in range(steps)]
+    assert rates[:10] == pytest.approx([0.2 * step for step in range(1, 11)])
+    assert sorted(rates[10:], reverse=True) == rates[10:]
+
+
+def test_a_warm_up_that_never_ends_is_refused() -> None:
+    with pytest.raises(UserError, match=r"warmup_steps=10 must be below the budget's 10 steps; choose"):
+        TrainConfig(samples_seen=95, batch_size=10, lr=2.0, warmup_steps=10)
+
+
 def test_the_schedule_is_what_the_optimizer_gets(tmp_path: Path) -> None:
     tracker = Recorder()
     fit(Guess(), tmp_path, tracker)

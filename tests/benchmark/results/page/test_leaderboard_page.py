@@ -79,7 +79,7 @@ def test_published_and_overridden_settings_are_named() -> None:
 
 def test_few_seeds_are_warned_about() -> None:
     seeds = [full_result("clip", 0.5, seed=seed) for seed in range(3)]
-    assert "Training noise unknown: no filter has 3 seeds, so none" in page(*seeds[:2])
+    assert "Training noise unknown" in page(seeds[0])
     html = page(*seeds)
     assert "Training noise unknown" not in html
     assert "3 seeds each" in html

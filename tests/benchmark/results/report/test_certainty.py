@@ -13,8 +13,8 @@ from benchmark.results.report.certainty import (
     RunFolders,
     certainty_table,
     compare_entries,
+    parts_of_images,
     read_image_scores,
-    resampled_values,
 )
 from benchmark.results.report.findings import findings_tables
 from benchmark.results.report.leaderboard import REFERENCE_ONLY, Measure, group, headlines, leaderboards
@@ -72,7 +72,7 @@ def test_rank_and_verdict_say_what_the_data_supports(runs: Folder) -> None:
     assert by_label["clip"][3] == "3 to 4"
     assert by_label["clip"][4].startswith("not shown (p ")
     assert by_label["random"][2:] == ["3", "3 to 4", "–"]
-    assert by_label["tmars"][2:] == ["1", "2", "better (p .001)"]
+    assert by_label["tmars"][2:] == ["1", "2", "better (p .003)"]
     assert by_label["oracle"][3:] == ["–", "better (p < .001)"]
     widths = {}
     for label in ("icc", "tmars"):
@@ -99,7 +99,7 @@ def test_a_finding_agrees_only_where_it_is_significant(runs: Folder) -> None:
     agrees = {row[0]: row[4] for row in texts(table)}
     assert agrees["ICC is far above random"] == "yes (p < .001)"
     assert agrees["Random is above CLIP"].startswith("not shown (p ")
-    assert agrees["T-MARS is above random"] == "yes (p .001)"
+    assert agrees["T-MARS is above random"] == "yes (p .003)"
 
 
 def test_runs_on_other_images_are_not_paired(runs: Folder) -> None:
@@ -140,11 +140,11 @@ def test_a_corpus_score_needs_all_of_its_counts(tmp_path: Path) -> None:
         kept.add("coco", name, range(30), [float(10 - number)] * 30)
     kept.write(tmp_path)
     scores = read_image_scores(tmp_path)
-    one, none = resampled_values("BLEU-1", "coco", [scores, {}])
+    one, none = parts_of_images("BLEU-1", "coco", [scores, {}])
     assert none is None
     assert one is not None
-    assert one == pytest.approx(7 / 8)
-    assert resampled_values("METEOR", "coco", [scores]) == [None]
+    assert one == pytest.approx(0)  # all images alike: none moves the score
+    assert parts_of_images("METEOR", "coco", [scores]) == [None]
 
 
 def test_the_lowest_is_first_where_lower_is_better(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_the_lowest_is_first_where_lower_is_better(tmp_path: Path) -> None:
     assert [row[0] for row in texts(table) if row[1].startswith("**1.0 (")] == ["icc"]
 
 
-def test_zero_shot_is_resampled_by_class(tmp_path: Path) -> None:
+def test_zero_shot_is_counted_by_class(tmp_path: Path) -> None:
     labels = np.repeat(np.arange(20), 10)
     kept = ImageScores()
     kept.add("classes", "label", range(200), labels.tolist())
@@ -180,13 +180,14 @@ def test_zero_shot_is_resampled_by_class(tmp_path: Path) -> None:
     kept.add("classes", "weighted", range(200), (2.0 * (labels % 2)).tolist())
     kept.write(tmp_path)
     scores = read_image_scores(tmp_path)
-    (by_class,) = resampled_values("zero_shot", "classes", [scores])
+    (by_class,) = parts_of_images("zero_shot", "classes", [scores])
     unlabelled = {key: of for key, of in scores.items() if key[1] != "label"}
-    (by_image,) = resampled_values("zero_shot", "classes", [unlabelled])
+    (by_image,) = parts_of_images("zero_shot", "classes", [unlabelled])
     assert by_class is not None
     assert by_image is not None
-    assert np.std(by_class) == pytest.approx(0.5 / 20**0.5, rel=0.1)
-    assert np.std(by_image) == pytest.approx(0.5 / 200**0.5, rel=0.1)
+    assert (len(by_class), len(by_image)) == (20, 200)
+    assert np.std(by_class) == pytest.approx(0.5)
+    assert np.std(by_image) == pytest.approx(0.5)
 
 
 def test_filters_of_one_selection_are_one_row() -> None:

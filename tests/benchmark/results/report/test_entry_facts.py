@@ -26,6 +26,12 @@ def test_processor_seconds_are_shown_where_results_have_them() -> None:
     assert texts(cost)[0][-2:] == ["40.0", "2,000"]
 
 
+def test_costs_of_different_machines_are_named() -> None:
+    runs = [scored("clip", 40.0), scored("icc", 8.0), replace(scored("sba", 9.0), machine="two fast cores")]
+    (note,) = scoring_costs(leaderboards(runs)[0].entries).notes
+    assert note.endswith(", but of sba on two fast cores: compare them within one machine.")
+
+
 def test_an_older_result_beside_newer_ones_is_of_unknown_cost() -> None:
     runs = [scored("clip", None), scored("icc", 8.0), scored("sba", None), scored("sba", 5.0, seed=1)]
     entries = leaderboards(runs)[0].entries

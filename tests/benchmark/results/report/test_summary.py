@@ -1,5 +1,7 @@
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
@@ -8,6 +10,7 @@ from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.summary import publish, size_table, summary_board, summary_table
 from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
+from downstream.evaluation.image_scores import ImageScores
 from tests.benchmark.results.report.made_results import captioned, protocol, texts
 
 
@@ -29,18 +32,36 @@ def test_three_seeds_of_one_filter_give_all_an_interval() -> None:
     assert table.header[1] == "CIDEr (over seeds), coco"
 
 
-def test_the_best_size_is_that_of_the_highest_mean() -> None:
-    means = {100_000: 0.2, 200_000: 0.1, 500_000: 0.3}
-    runs = [captioned("clip", mean, size=size) for size, mean in means.items()]
-    runs += [captioned("icc", 0.2, size=size) for size in (200_000,)]
+def of_sizes(folder: Path, shared: float) -> tuple[list[Result], RunFolders]:
+    """Runs of a filter at three sizes, two of them alike, with two seeds at each."""
+    runs, rng = [], np.random.default_rng(0)
+    for size, mean in {100_000: 0.2, 200_000: 0.29, 500_000: 0.3}.items():
+        for seed in range(2):
+            values = mean + rng.normal(0, 0.05, 200) + rng.normal(0, shared)
+            runs.append(captioned("clip", float(values.mean()), size=size, seed=seed))
+            scores = ImageScores()
+            scores.add("coco", "CIDEr", range(200), values.tolist())
+            scores.write(folder / runs[-1].run_id / "captioner")
+    return runs, RunFolders({run.run_id: folder / run.run_id for run in runs})
+
+
+def test_best_sizes_are_not_shown_to_be_worse(tmp_path: Path) -> None:
+    runs, folders = of_sizes(tmp_path, 0.004)
+    runs.append(captioned("icc", 0.2))
     boards = leaderboards(runs)
-    table = summary_table(boards[1], RunFolders({}), boards)
-    column = table.header.index("best size")
-    assert {row[0]: row[column] for row in texts(table)} == {"clip": "500k", "icc": "–"}
-    sizes = size_table(boards[1], boards, RunFolders({}))
+    table = summary_table(boards[1], folders, boards)
+    column = table.header.index("best sizes")
+    assert {row[0]: row[column] for row in texts(table)} == {"clip": "200k, 500k", "icc": "–"}
+    sizes = size_table(boards[1], boards, folders)
     assert sizes.header == ["filter", "CIDEr, 100k", "CIDEr, 200k", "CIDEr, 500k"]
-    assert texts(sizes) == [["clip", "20.0", "10.0", "30.0"]]
-    assert "best size" not in summary_table(boards[1], RunFolders({})).header
+    assert [row[0] for row in texts(sizes)] == ["clip"]
+    assert "best sizes" not in summary_table(boards[1], folders).header
+
+
+def test_with_one_seed_the_best_size_is_unknown() -> None:
+    boards = leaderboards([captioned("clip", mean, size=n) for n, mean in ((100_000, 0.1), (200_000, 0.9))])
+    table = summary_table(boards[0], RunFolders({}), boards)
+    assert [row[table.header.index("best sizes")] for row in texts(table)] == ["unknown"]
 
 
 def test_descriptions_are_a_percentage_of_the_kept_pairs() -> None:
