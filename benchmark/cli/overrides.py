@@ -69,10 +69,8 @@ def normalised(arguments: Sequence[str]) -> list[str]:
         if len(name) > MAX_NAME:
             raise UserError(f"{name[:40]}...: a setting's name must have at most {MAX_NAME} characters")
         if len(value) > MAX_CHARACTERS:
-            limit = f"at most {MAX_CHARACTERS:,} characters, not {len(value):,}"
-            raise UserError(
-                f"{name} must have {limit}; put a longer list in a config of your own (--config-dir)"
-            )
+            more = "put a longer list in a config of your own (--config-dir)"
+            raise UserError(f"{name} must have at most {MAX_CHARACTERS:,} characters; {more}")
         depths = accumulate((c in "[{(") - (c in "]})") for c in value)
         if name not in FREE_TEXT and max(depths, default=0) > MAX_DEPTH:
             raise UserError(f"{name} must be nested at most {MAX_DEPTH} deep")
@@ -92,16 +90,13 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     joined: list[str] = []
     for token in arguments:
         before = joined[-1] if joined else ""
+        name, equals, _ = before.partition("=")
         if token.startswith("--") and len(token) > 2:
             option, _, value = token[2:].partition("=")
             joined.append(f"{option.replace('-', '_')}={value}")
         elif OVERRIDE.match(token):
             joined.append(token)
-        elif (
-            "=" in before
-            and (before[-1] in ",=" or token[:1] == ",")
-            and before.split("=")[0] not in FREE_TEXT
-        ):
+        elif equals and name not in FREE_TEXT and (before[-1] in ",=" or token[:1] == ","):
             joined[-1] += token
         else:
             raise UserError(_not_a_setting(token, before))
@@ -114,16 +109,12 @@ def _not_a_setting(token: str, before: str) -> str:
         if token in shipped_names(group):
             return f"{token!r} names no setting; did you mean {group}={token}?"
     if token in GROUPS:
-        return (
-            f"{token} needs a value: {token}=NAME, and `python -m benchmark --help {token}` lists the names"
-        )
+        return f"{token} needs a value: {token}=NAME; `python -m benchmark --help {token}` lists the names"
     if token == "help":
         return "'help' names no setting; did you mean --help?"
     if "=" in before and not token.startswith("-"):
         return f"{token!r} names no setting; put quotes around a value with spaces: '{before} {token}'"
-    return (
-        f"{token!r} names no setting; write NAME=VALUE, and `python -m benchmark --help` lists what there is"
-    )
+    return f"{token!r} names no setting; write NAME=VALUE; `python -m benchmark --help` lists what there is"
 
 
 def _rewritten(argument: str) -> str:
@@ -166,7 +157,10 @@ def _chosen(name: str, group: str, value: str) -> str:
     """Return the names of configs, or numbers, that are chosen. Raises `UserError` for what cannot be one."""
     if value.startswith("[") and value.endswith("]") and group not in COMBINED:
         value = value[1:-1]  # a sweep
-    value = RESOLVED.sub(lambda found: _from_environment(name, found[0]), value)
+    try:
+        value = RESOLVED.sub(lambda found: str(OmegaConf.create({"value": found[0]}).value), value)
+    except OmegaConfBaseException:
+        raise UserError(f"{name}={value} must name an environment variable that is set") from None
     if group == "seed" and (span := re.fullmatch(r"(\d+)(:|-|\.\.)(\d+)", value)):
         listed = ",".join(map(str, range(int(span[1]), int(span[3]) + 1)[:10]))
         raise UserError(f"seed={value} must be an integer; to sweep over seeds write seed={listed}")
@@ -174,14 +168,6 @@ def _chosen(name: str, group: str, value: str) -> str:
         if NO_NAME.fullmatch(part.strip()):
             raise UserError(f"{name}={part} is unknown; {did_you_mean(part, shipped_names(group))}")
     return value
-
-
-def _from_environment(name: str, text: str) -> str:
-    """Return the value of ``${oc.env:NAME}`` or ``${oc.decode:...}`` in the setting `name`."""
-    try:
-        return str(OmegaConf.create({"value": text}).value)
-    except OmegaConfBaseException:
-        raise UserError(f"{name}={text} must be an environment variable that is set") from None
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:

@@ -286,7 +286,7 @@ def explain(error: Exception) -> str:
     variable = re.search(r"Environment variable '(\w+)' not found", text)
     full_key = str(getattr(error, "full_key", ""))
     if variable:
-        return f"set {variable[1]} to the value of {full_key}; of a pool or evalset it is the folder or URL"
+        return f"set {variable[1]} to the folder or URL of this data, or to another value of {full_key}"
     reference = re.match(r"Interpolation key '([^']+)' not found", text)
     if reference and reference[1].startswith("pool.demo."):
         text = NEEDS_DEMO

@@ -336,9 +336,9 @@ def _metrics(job: Job) -> Found:
     from downstream.metrics.corpus_scores import count_names
     from downstream.metrics.intervals import LABEL
 
-    names = Counter(name for metric in job.metrics for name in metric.names)
-    names.update([LABEL, *count_names("METEOR"), *count_names("BLEU-4")])
-    if twice := [name for name, times in names.items() if times > 1]:
+    scores = Counter(name for metric in job.metrics for name in metric.names)
+    scores.update([LABEL, *count_names("METEOR"), *count_names("BLEU-4")])
+    if twice := [name for name, times in scores.items() if times > 1]:
         raise UserError(f"{twice[0]!r} is the name of other scores; rename that metric of yours")
     used_by: dict[Requirement, list[str]] = defaultdict(list)
     for metric in job.metrics:

@@ -39,7 +39,7 @@ def failure(name: str, error: Exception) -> str:
 class Metric:
     """One number of an evaluation."""
 
-    LARGEST: ClassVar[float] = 1e100  # of absolute values: means of a hundred times as much are finite
+    LARGEST: ClassVar[float] = 1e60  # of absolute values: fourth powers of percentages are finite
 
     name: str  # as it appears in results
     value: float | None  # in `unit`; None if the metric could not be computed

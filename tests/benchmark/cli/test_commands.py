@@ -98,7 +98,7 @@ BETWEEN = [
     ("-m filter=icc seed=5", "filter=icc seed=5 --multirun"),
     (
         "filter=icc --config-dir a=b seed=5 --resolve --cfg=all",
-        "filter=icc seed=5 --cfg=all --resolve --config-dir=a=b",
+        "filter=icc seed=5 --cfg=all --config-dir=a=b --resolve",
     ),
     ("--filter icc -i all --seed 5", "filter=icc seed=5 --info=all"),
     ("filter=a, -m b", "filter=a,b --multirun"),
@@ -163,10 +163,13 @@ NOT_MEANT = [
     ("size=choice(mine,5)", "size=mine,5 must be numbers, such as 200k"),
     ("filter=choice(icc,5)", "filter=5 is unknown; known: aesthetics"),
     ("metrics=[default,5]", "metrics=5 is unknown; known: bertscore"),
-    ("'size=${oc.env:NOT_SET}'", "size=${oc.env:NOT_SET} must be an environment variable that is set"),
+    ("'size=${oc.env:NOT_SET}'", "size=${oc.env:NOT_SET} must name an environment variable that is set"),
     ("'size=${seed}'", "${seed} is not known yet where configs are chosen"),
     ("'budget=${seed}'", "budget=0 must be a number of samples"),
-    ("'results_dir=${oc.env:NOT_SET}'", "set NOT_SET to the value of results_dir"),
+    (
+        "'results_dir=${oc.env:NOT_SET}'",
+        "set NOT_SET to the folder or URL of this data, or to another value of results_dir",
+    ),
     ("--help filtr", "--help filtr is unknown; did you mean 'filter'?"),
     ("--help filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
 ]

@@ -192,7 +192,7 @@ ODD = [
 
 
 def test_metrics_may_have_any_name_and_value(run: Run, tmp_path: Path) -> None:
-    values = (0.5, -1e100, 1e100, 5e-324)
+    values = (0.5, -1e60, 1e60, 5e-324)
     for seed, value in enumerate(values):
         metrics = [metric(name, value, unit="") for name in ["CIDEr", *ODD]]
         made = run_of("clip", seed=seed)
@@ -210,6 +210,6 @@ def test_metrics_may_have_any_name_and_value(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_value_beyond_all_means_is_refused() -> None:
-    for value in (1e101, -1e308, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match=r"must be at most 1e\+100"):
+    for value in (1e61, -1e308, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match=r"must be at most 1e\+60"):
             metric("CIDEr", value)
