@@ -1,6 +1,7 @@
 """The command line as a function: what it prints, and its exit code."""
 
 import re
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from benchmark.__main__ import main
+from benchmark.cli.process import raise_if_stopped
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,22 @@ CLASSES = {name for errors in (hydra.errors, omegaconf.errors) for name in vars(
 
 
 def run_main(*arguments: str) -> int:
-    """Run the command line in this process and return its exit code; sys.argv stays as it was."""
+    """Run the command line in this process and return its exit code; sys.argv stays as it was.
+
+    A command that is stopped ignores further signals until its process ends, which is pytest here: so stop pytest.
+    """
     GlobalHydra.instance().clear()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["benchmark", *arguments])
         try:
             main()
         except SystemExit as stopped:
+            raise_if_stopped()
             return int(stopped.code or 0)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
     return 0
 
 

@@ -14,12 +14,13 @@ from typing import Any
 import hydra
 import pytest
 import torch
+import yaml
 from hydra import compose, initialize_config_dir
 
 from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.columns import choose_metrics
-from benchmark.results.report.leaderboard import leaderboards
+from benchmark.results.report.leaderboard import FAMILIES, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.report_data import leaderboards_csv
 from benchmark.results.report.run_tables import run_table
@@ -33,6 +34,7 @@ from downstream.training.trainer import TrainConfig
 from filters.base import Filter
 from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.downstream.tiny_models import CAPTIONS, draw
+from tests.filters.test_every_filter import check_header
 
 ROOT = CONF.parent
 BLOCK = re.compile(r"^`(?P<path>[\w/]+\.(?:py|yaml))`\n\n```(?:python|yaml)\n(?P<text>.*?)^```$", re.M | re.S)
@@ -74,6 +76,12 @@ def test_every_kind_has_code_config_and_test() -> None:
     assert len(CODE) == len(TESTS) == len(CONFIGS)
     names = {Path(path).stem for path in CODE}
     assert {Path(path).stem.removeprefix("test_") for path in TESTS} == names
+
+
+def test_three_files_keep_the_conventions_of_filters(written: Path) -> None:
+    """What tests demand of every filter's config is in the example; nothing else names a filter."""
+    check_header("filter", "short", written / "conf")
+    assert yaml.safe_load(BLOCKS[CONFIGS["filter"]])["family"] in FAMILIES
 
 
 @pytest.mark.parametrize("path", TESTS)

@@ -20,6 +20,7 @@ from benchmark.cli.overrides import MAX_CHARACTERS
 from benchmark.cli.settings import FILTER, SETTINGS, TASKS
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name, fits, plain_type, requirement
+from benchmark.core.sanitize import map_texts
 from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
 
 # Keys of a node with a `_target_` that are not arguments of its class.
@@ -36,6 +37,7 @@ MAX_PART = 255  # bytes of a part of a path, in any file system
 def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
     """Check names, types and ranges of the `given` settings of a run, by default of all.
 
+    Texts that interpolations such as ``${oc.env:NAME}`` give become the numbers and lists that the settings take.
     Raises `UserError`, which names each wrong setting as users type it, and says what must hold.
     """
     check = _Check(list(map(str, cfg)) if given is None else given)
@@ -90,9 +92,14 @@ class _Check:
             return
         if isinstance(value, DictConfig):
             yield from self._group(value, name, kind)
-        elif isinstance(kind, dict):
+            return
+        if isinstance(kind, dict):
             yield f"{name}={_shown(value)} must be a group of settings: {name}.NAME=VALUE"
-        elif not fits(value, kind):
+            return
+        unresolved: Any = OmegaConf.to_container(node)
+        if "${" in str(unresolved[key]) and not fits(value, kind):
+            node[key] = value = map_texts(value, _decoded)
+        if not fits(value, kind):
             yield f"{name}={_shown(value)} must be {requirement(kind)}{_remedy(name, value, kind)}"
         elif required := requirement_of_any(name, value):
             yield f"{name}={_shown(value)} must be {required}"
@@ -176,6 +183,13 @@ def _remedy(name: str, value: Any, kind: Any) -> str:
     if isinstance(value, int | float) and fits("text", kind):
         return f": write '{name}=\"{_shown(value)}\"'"
     return f": write {name}=[{value}]" if fits([value], kind) else ""
+
+
+def _decoded(text: str) -> Any:
+    """Return what a text means on the command line; the text itself if it is nothing else."""
+    with suppress(OmegaConfBaseException):
+        return OmegaConf.create({"value": "${oc.decode:${text}}", "text": text}).value
+    return text
 
 
 def _shown(value: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override, RangeSweep
+from hydra.core.override_parser.types import Override
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from benchmark.cli.mistakes import explain_command, name_job
-from benchmark.cli.overrides import GROUPS
+from benchmark.cli.overrides import GROUPS, MAX_RUNS, OPTIONS, parse_overrides, sweep_values
 from benchmark.core.errors import MistakesError, UserError
 from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain_all
 
@@ -28,8 +26,7 @@ if TYPE_CHECKING:
     from benchmark.run.job import Job
 
 MULTIRUN = "--multirun"
-MAX_RUNS = 1_000  # of a command; each is composed and checked before the first
-SHOWS = {"--cfg", "-c", "--help", "-h", "--hydra-help", "--info", "-i", "--shell-completion", "-sc"}
+SHOWS = {"--cfg", "--hydra-help", "--info", "--shell-completion"}
 
 
 def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
@@ -42,9 +39,9 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     flags = [a for a in arguments if a.startswith("-") or "=" not in a]
     if SHOWS & {flag.partition("=")[0] for flag in flags}:
         return []
-    flags = [MULTIRUN, *(flag for flag in flags if flag not in {"-m", MULTIRUN})]
+    flags = [MULTIRUN, *(flag for flag in flags if flag != MULTIRUN)]
     given = [a for a in arguments if not a.startswith("-") and "=" in a]
-    overrides = _parsed(given)
+    overrides = parse_overrides(given)
     listed = [sweep for override in overrides for sweep in _listed_sweeps(override)]
     if listed:
         others = [o for o in overrides if o.key_or_group != "experiment"]
@@ -54,9 +51,11 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
                 f"no run of the experiment has {' '.join(str(o.input_line) for o in others)}; give values that its"
                 " file lists, or leave the experiment out"
             )
+    elif any(o.is_sweep_override() for o in overrides):  # listed once, as shuffle() draws at every look
+        sweeps = [[f"{o.get_key_element()}={','.join(sweep_values(o))}" for o in overrides]]
     else:
-        sweeps = [given] if any(o.is_sweep_override() for o in overrides) else []
-    runs = sum(math.prod(len(_values(override)) for override in _parsed(sweep)) for sweep in sweeps)
+        return []
+    runs = sum(math.prod(map(len, map(sweep_values, parse_overrides(sweep)))) for sweep in sweeps)
     if runs > MAX_RUNS:
         raise UserError(f"a command must have at most {MAX_RUNS:,} runs, not {runs:,}; split the sweep")
     return [flags + sweep for sweep in sweeps]
@@ -64,14 +63,9 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
 
 def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
     """Return the overrides of each job of one sweep, in the order of Hydra's own sweeper."""
-    settings = {
-        o.get_key_element(): [f"{o.get_key_element()}={v}" for v in _values(o)] for o in _parsed(overrides)
-    }
+    parsed = parse_overrides(overrides)
+    settings = {o.get_key_element(): [f"{o.get_key_element()}={v}" for v in sweep_values(o)] for o in parsed}
     return list(map(list, product(*settings.values())))
-
-
-def _parsed(overrides: Sequence[str]) -> list[Override]:
-    return OverridesParser.create().parse_overrides(list(overrides))
 
 
 def _listed_sweeps(override: Override) -> list[str]:
@@ -84,25 +78,11 @@ def _listed_sweeps(override: Override) -> list[str]:
 
 def _narrowed(sweep: Sequence[str], overrides: Sequence[Override]) -> list[str]:
     """Return the overrides of both, and of a setting in both the values that both list; none without such values."""
-    values = {o.get_key_element(): _values(o) for o in _parsed(sweep)}
+    values = {o.get_key_element(): sweep_values(o) for o in parse_overrides(sweep)}
     for override in overrides:
-        key, given = override.get_key_element(), _values(override)
+        key, given = override.get_key_element(), sweep_values(override)
         values[key] = [value for value in values.get(key, given) if value in given]
     return [f"{key}={','.join(of_key)}" for key, of_key in values.items()] if all(values.values()) else []
-
-
-def _values(override: Override) -> list[str]:
-    """Return the values that an override gives to its setting, one per run."""
-    value = override.value()
-    if isinstance(value, Glob):
-        return value.filter([path.stem for path in (CONF / override.key_or_group).glob("*.yaml")])
-    if isinstance(value, RangeSweep):
-        span = abs((value.stop or 0) - (value.start or 0))
-        if not span <= MAX_RUNS * abs(value.step):  # not a number, either
-            raise UserError(f"{override.input_line} must have at most {MAX_RUNS:,} values")
-    if override.is_discrete_sweep():
-        return list(override.sweep_string_iterator())
-    return [override.get_value_element_as_str()]
 
 
 @dataclass(frozen=True)
@@ -137,19 +117,16 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
 
     Raises `MistakesError`, which names each job that Hydra cannot compose, and why.
     """
-    parser = ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--config-dir", "-cd")
-    parser.add_argument("--config-name", "-cn", default="config")
     planned = []
     for index, arguments in enumerate(sweeps):
-        options, overrides = parser.parse_known_args(arguments)
+        options, overrides = OPTIONS.parse_known_args(arguments)
         hydras = [f"hydra.mode={RunMode.MULTIRUN.name}"]
         if options.config_dir is not None:
             if not Path(options.config_dir).is_dir():
                 raise UserError(f"--config-dir {options.config_dir} must be a folder with configs")
             hydras.append(f"hydra.searchpath=['file://{Path(options.config_dir).absolute()}']")
-        of_sweep = job_overrides([o for o in overrides if "=" in o or o.startswith("~")])
-        planned += [(index, options.config_name, hydras, of_job) for of_job in of_sweep]
+        name = options.config_name or "config"
+        planned += [(index, name, hydras, of_job) for of_job in job_overrides(overrides)]
     shared = set.intersection(*(set(of_job) for *_, of_job in planned)) if len(planned) > 1 else set()
     jobs, errors = [], []
     with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):

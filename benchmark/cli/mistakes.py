@@ -30,6 +30,8 @@ ANSWERS = {
     r"Multiple values for ([\w/]+)\.": TWICE,
     r"([\w/]+) appears more than once in the final defaults list": TWICE,
     r"Ambiguous value for argument '([^'=]+)=": "--cfg shows the settings of one run; give {0} one value",
+    r"Error resolving interpolation '([^']+)'": "{0} is not known yet where configs are chosen; write its value",
+    r"Unexpected type (annotation)": "choice(...), range(...) and the like must be the whole value of a setting",
     r"Cannot find primary config '([^']+)'": "there is no config {0!r}; leave --config-name out",
     r"Additional config directory '([^']+)' not found": "--config-dir {0} must be a folder with configs",
 }

@@ -4,8 +4,14 @@ Everything here is done before Hydra sees the arguments. An argument that cannot
 """
 
 import re
+from argparse import ArgumentError, ArgumentParser
 from collections.abc import Sequence
 from itertools import accumulate
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob, Override, RangeSweep
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import user_path
@@ -15,32 +21,44 @@ GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
 NESTED_GROUPS = {"icc.reading": "icc/reading"}  # typed like a setting
 # Groups of which a list is one choice, not a sweep.
 COMBINED = frozenset({"downstream", "evalset", "metrics"})
+COUNTS = ("size", "size.samples", "budget")
+NUMBERS = (*COUNTS, "seed")
 FREE_TEXT = frozenset({"task.explain"})  # settings whose value is a sentence
 LOCATIONS = frozenset({"pool.url", "results_dir", "task.output"})  # which may have braces and queries
-# Hydra's options, which stay as they are; the first are followed by a value.
-WITH_VALUE = frozenset(
-    {"--cfg", "-c", "--package", "-p", "--info", "-i", "--config-path", "-cp", "--config-name", "-cn"}
-    | {"--config-dir", "-cd", "--experimental-rerun"}
-)
-WITHOUT_VALUE = frozenset(
-    {"--help", "-h", "--hydra-help", "--version", "--resolve", "--run", "-r", "--multirun", "-m"}
-    | {"--shell-completion", "-sc"}
-)
 BOUND = re.compile(r"filter(\.filters\.\w+)*\.(minimum|maximum|rank)")
 OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=|[~=]")  # how a separate override begins
 COUNT = re.compile(r"(\d[\d_]*(?:\.\d*)?(?:e\d+)?)([km]?)", re.IGNORECASE)  # 50000, 250k, 1.5m, 2e5
 NO_NAME = re.compile(r"null|true|false|nan|[+-]?inf|-?\d+(\.\d+)?", re.IGNORECASE)  # Hydra reads no text here
 UNQUOTED = re.compile(r"[A-Za-z0-9_/\\.:@%+*?| -]*")  # what Hydra reads without quotes
+# Of the environment; settings of text keep them.
+RESOLVED = re.compile(r"\$\{oc\.(?:[^{}]|\$\{[^{}]*\})*\}")
+NESTED = re.compile(r"\$\{[^{}\"]*\$\{[^{}\"]*\}[^{}\"]*\}")  # which Hydra reads in quotes
 PATH = re.compile(r"(/|\.\.?/|[a-z0-9+]+://)[^,\[\]{}\"$]*")
 
 MAX_CHARACTERS = 4_096  # of a value: the longest path that Linux opens; Python reads integers of 4,300 digits
 MAX_NAME = 200  # characters of the name of a setting; Hydra looks for a file of that name
 MAX_DEPTH = 20  # nested lists and mappings; Hydra's parser calls itself for each
 MAX_ARGUMENTS = 1_000
+MAX_RUNS = 1_000  # of a command; each is composed and checked before the first
+
+
+# Hydra's options, which may be between settings; its own parser takes settings only in one piece.
+OPTIONS = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+_ACTIONS = OPTIONS.add_mutually_exclusive_group()
+_ACTIONS.add_argument("--cfg", "-c", choices=["job", "hydra", "all"])
+_INFOS = ["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"]
+_ACTIONS.add_argument("--info", "-i", nargs="?", const="all", choices=_INFOS)
+for _long, _short in {"run": "r", "multirun": "m", "shell-completion": "sc"}.items():
+    _ACTIONS.add_argument(f"--{_long}", f"-{_short}", action="store_true")
+for _long, _short in {"package": "p", "config-path": "cp", "config-name": "cn", "config-dir": "cd"}.items():
+    OPTIONS.add_argument(f"--{_long}", f"-{_short}")
+OPTIONS.add_argument("--experimental-rerun")
+for _long in ("--resolve", "--hydra-help"):
+    OPTIONS.add_argument(_long, action="store_true")
 
 
 def normalised(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of a command as Hydra reads them.
+    """Return the arguments of a command as Hydra reads them: settings, then options.
 
     Raises `UserError` if an argument is too long or too deeply nested, is not a setting, or has an impossible value.
     """
@@ -51,32 +69,34 @@ def normalised(arguments: Sequence[str]) -> list[str]:
         if len(name) > MAX_NAME:
             raise UserError(f"{name[:40]}...: a setting's name must have at most {MAX_NAME} characters")
         if len(value) > MAX_CHARACTERS:
-            limit = f"at most {MAX_CHARACTERS:,} characters, not {len(value):,}"
-            raise UserError(
-                f"{name} must have {limit}; put a longer list in a config of your own (--config-dir)"
-            )
+            more = "put a longer list in a config of your own (--config-dir)"
+            raise UserError(f"{name} must have at most {MAX_CHARACTERS:,} characters; {more}")
         depths = accumulate((c in "[{(") - (c in "]})") for c in value)
         if name not in FREE_TEXT and max(depths, default=0) > MAX_DEPTH:
             raise UserError(f"{name} must be nested at most {MAX_DEPTH} deep")
-    return [_rewritten(argument) for argument in _joined(arguments)]
+    try:
+        options, settings = OPTIONS.parse_known_args(arguments)
+    except ArgumentError as error:
+        raise UserError(str(error)) from None
+    if (options.resolve or options.package) and not options.cfg:
+        raise UserError("--resolve and --package must be with --cfg job")
+    given = {f"--{name.replace('_', '-')}": value for name, value in vars(options).items() if value}
+    flags = [option if value is True else f"{option}={value}" for option, value in given.items()]
+    return [*map(_rewritten, _joined(settings)), *flags]
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
     """Return whole overrides: ``filter=a, b`` and ``--filter icc`` become one argument each."""
     joined: list[str] = []
     for token in arguments:
-        option, before = token.partition("=")[0], joined[-1] if joined else ""
-        if option in WITH_VALUE or option in WITHOUT_VALUE:
+        before = joined[-1] if joined else ""
+        name, equals, _ = before.partition("=")
+        if token.startswith("--") and len(token) > 2:
+            option, _, value = token[2:].partition("=")
+            joined.append(f"{option.replace('-', '_')}={value}")
+        elif OVERRIDE.match(token):
             joined.append(token)
-        elif token.startswith("--") and len(token) > 2:
-            joined.append(f"{option[2:].replace('-', '_')}={token.partition('=')[2]}")
-        elif OVERRIDE.match(token) or (before in WITH_VALUE and not token.startswith("-")):
-            joined.append(token)
-        elif (
-            "=" in before
-            and (before[-1] in ",=" or token[:1] == ",")
-            and before.split("=")[0] not in FREE_TEXT
-        ):
+        elif equals and name not in FREE_TEXT and (before[-1] in ",=" or token[:1] == ","):
             joined[-1] += token
         else:
             raise UserError(_not_a_setting(token, before))
@@ -89,22 +109,18 @@ def _not_a_setting(token: str, before: str) -> str:
         if token in shipped_names(group):
             return f"{token!r} names no setting; did you mean {group}={token}?"
     if token in GROUPS:
-        return (
-            f"{token} needs a value: {token}=NAME, and `python -m benchmark --help {token}` lists the names"
-        )
+        return f"{token} needs a value: {token}=NAME; `python -m benchmark --help {token}` lists the names"
     if token == "help":
         return "'help' names no setting; did you mean --help?"
     if "=" in before and not token.startswith("-"):
         return f"{token!r} names no setting; put quotes around a value with spaces: '{before} {token}'"
-    return (
-        f"{token!r} names no setting; write NAME=VALUE, and `python -m benchmark --help` lists what there is"
-    )
+    return f"{token!r} names no setting; write NAME=VALUE; `python -m benchmark --help` lists what there is"
 
 
 def _rewritten(argument: str) -> str:
     """Return one argument in Hydra's spelling."""
     name, equals, value = argument.partition("=")
-    if name.startswith("-") or not equals:
+    if not equals:
         return argument
     name = NESTED_GROUPS.get(name, name)
     if not name:
@@ -118,18 +134,15 @@ def _rewritten(argument: str) -> str:
     if value[:1] in ("'", '"'):
         return f"{name}={value}"
     group = name.lstrip("+").partition("@")[0]
-    if value.startswith("[") and value.endswith("]") and group in {*GROUPS, "seed", "budget"} - COMBINED:
-        value = value[1:-1]  # a sweep
-    if group in ("size", "size.samples", "budget"):
+    if group in {*GROUPS, *NUMBERS}:
+        value = _chosen(name, group, value)
+    if group in COUNTS:
         return _counts(name, value)
-    if group == "seed" and (span := re.fullmatch(r"(\d+)(:|-|\.\.)(\d+)", value)):
-        listed = ",".join(map(str, range(int(span[1]), int(span[3]) + 1)[:10]))
-        raise UserError(f"seed={value} must be an integer; to sweep over seeds write seed={listed}")
-    if group in GROUPS and NO_NAME.fullmatch(value):
-        raise UserError(f"{name}={value} is unknown; {did_you_mean(value, shipped_names(group))}")
     value = re.sub(r"(?<![^,\[])~(?=/|$)", str(user_path("~")).replace("\\", r"\\"), value)
     is_pattern = name in LOCATIONS and "$" not in value and re.search(r"[{&=]", value)
     special = PATH.fullmatch(value) and not UNQUOTED.fullmatch(value)
+    if NESTED.fullmatch(value):
+        return f'{name}="{value}"'
     return f"{name}={_quoted(value) if is_pattern or special else value}"
 
 
@@ -140,15 +153,62 @@ def _quoted(value: str) -> str:
     return '"' + re.sub(r'(\\*)("|$)', lambda m: m[1] * 2 + ('\\"' if m[2] else ""), value) + '"'
 
 
+def _chosen(name: str, group: str, value: str) -> str:
+    """Return the names of configs, or numbers, that are chosen. Raises `UserError` for what cannot be one."""
+    if value.startswith("[") and value.endswith("]") and group not in COMBINED:
+        value = value[1:-1]  # a sweep
+    try:
+        value = RESOLVED.sub(lambda found: str(OmegaConf.create({"value": found[0]}).value), value)
+    except OmegaConfBaseException:
+        raise UserError(f"{name}={value} must name an environment variable that is set") from None
+    if group == "seed" and (span := re.fullmatch(r"(\d+)(:|-|\.\.)(\d+)", value)):
+        listed = ",".join(map(str, range(int(span[1]), int(span[3]) + 1)[:10]))
+        raise UserError(f"seed={value} must be an integer; to sweep over seeds write seed={listed}")
+    for part in [] if group in NUMBERS else re.split(r"[,()\[\]]", value):
+        if NO_NAME.fullmatch(part.strip()):
+            raise UserError(f"{name}={part} is unknown; {did_you_mean(part, shipped_names(group))}")
+    return value
+
+
+def parse_overrides(overrides: Sequence[str]) -> list[Override]:
+    """Return overrides as Hydra's grammar reads them."""
+    return OverridesParser.create().parse_overrides(list(overrides))
+
+
+def sweep_values(override: Override) -> list[str]:
+    """Return the values that an override gives to its setting, one per run. Raises `UserError` for an interval."""
+    value = override.value()
+    if override.is_interval_sweep():
+        raise UserError(
+            f"{override.input_line} must be single values, such as range(1,5); only optimisers draw from an interval"
+        )
+    if isinstance(value, Glob):
+        if names := value.filter(shipped_names(override.key_or_group)):
+            return names
+        raise UserError(f"{override.input_line} must be a pattern that names of configs fit, such as glob(*)")
+    if isinstance(value, RangeSweep):
+        span = abs((value.stop or 0) - (value.start or 0))
+        if not span <= MAX_RUNS * abs(value.step):  # not a number, either
+            raise UserError(f"{override.input_line} must have at most {MAX_RUNS:,} values")
+    if override.is_discrete_sweep():
+        return list(override.sweep_string_iterator())
+    return [override.get_value_element_as_str()]
+
+
 def _counts(name: str, value: str) -> str:
     """Return the override of sizes or budgets: sizes by the names of their configs if all have one, else numbers."""
-    counts = [_count(name, part.strip()) for part in value.split(",")]
+    if "(" in value:  # a function of Hydra
+        value = ",".join(sweep_values(*parse_overrides([f"{name}={value}"])))
+    parts = [part.strip("'\" ") for part in value.split(",")]
+    counts = [_count(name, part) for part in parts]
     numbers = [count for count in counts if count is not None]
-    if len(numbers) < len(counts):
-        return f"{name}={value}"  # names of other configs, or unknown
     known = {_count(name, config): config for config in shipped_names("size")}
     if name == "size" and set(numbers) <= set(known):
-        return f"size={','.join(known[number] for number in numbers)}"
+        return f"size={','.join(known.get(count, part) for count, part in zip(counts, parts, strict=True))}"
+    if not numbers:
+        return f"{name}={value}"
+    if len(numbers) < len(counts):
+        raise UserError(f"{name}={value} must be numbers, such as 200k, 1.5m or 50000")
     return f"{'budget' if name == 'budget' else 'size.samples'}={','.join(map(str, numbers))}"
 
 

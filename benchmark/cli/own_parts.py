@@ -35,7 +35,7 @@ def name_own_parts(arguments: Sequence[str]) -> list[str]:
     targets: dict[tuple[str, str], str] = {}  # by group and name, of this command
     replaced = []
     for argument in arguments:
-        if (override := PART.fullmatch(argument)) and not override["names"].startswith("{"):
+        if (override := PART.fullmatch(argument)) and override["names"][:1] not in ("{", "$"):
             name_part = functools.partial(_config_name, override["group"], targets)
             argument = f"{override['key']}={NAME.sub(name_part, override['names'])}"
         replaced.append(argument)

@@ -284,13 +284,14 @@ def explain(error: Exception) -> str:
     # OmegaConf names the class of an error in a resolver.
     text = re.sub(r"^\w+ raised while resolving interpolation: ", "", str(error).strip().split("\n")[0])
     variable = re.search(r"Environment variable '(\w+)' not found", text)
+    full_key = str(getattr(error, "full_key", ""))
     if variable:
-        return f"set {variable[1]} to the folder or URL of this data, or choose another pool or evalset"
+        return f"set {variable[1]} to the folder or URL of this data, or to another value of {full_key}"
     reference = re.match(r"Interpolation key '([^']+)' not found", text)
     if reference and reference[1].startswith("pool.demo."):
         text = NEEDS_DEMO
     elif reference:
-        return f"{getattr(error, 'full_key', '')} refers to a setting that there is not: ${{{reference[1]}}}"
+        return f"{full_key} refers to a setting that there is not: ${{{reference[1]}}}"
     if isinstance(error, MissingMandatoryValue):
         value = "FOLDER" if error.full_key == "pool.url" else "VALUE"
         return f"{error.full_key} is not given; add {error.full_key}={value} to the command"

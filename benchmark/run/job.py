@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -345,6 +345,13 @@ def _validation(job: Job) -> Found:
 def _metrics(job: Job) -> Found:
     if job.task != "evaluate" and not any(hasattr(model, "caption") for model in job.models.values()):
         return  # nothing is captioned
+    from downstream.metrics.corpus_scores import count_names
+    from downstream.metrics.intervals import LABEL
+
+    scores = Counter(name for metric in job.metrics for name in metric.names)
+    scores.update([LABEL, *count_names("METEOR"), *count_names("BLEU-4")])
+    if twice := [name for name, times in scores.items() if times > 1]:
+        raise UserError(f"{twice[0]!r} is the name of other scores; rename that metric of yours")
     used_by: dict[Requirement, list[str]] = defaultdict(list)
     for metric in job.metrics:
         for requirement in metric.requirements():

@@ -1,10 +1,10 @@
 """The result of a metric: a value, or the reason why there is none."""
 
 import logging
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import ClassVar
 
 from benchmark.core.errors import UserError
 from benchmark.core.source_code import own_place
@@ -39,6 +39,8 @@ def failure(name: str, error: Exception) -> str:
 class Metric:
     """One number of an evaluation."""
 
+    LARGEST: ClassVar[float] = 1e60  # of absolute values: fourth powers of percentages are finite
+
     name: str  # as it appears in results
     value: float | None  # in `unit`; None if the metric could not be computed
     reason: str | None  # why it could not be computed; None if it has a value
@@ -64,8 +66,8 @@ class Metric:
             raise ValueError(
                 f"{self.name} must have either a value or a reason, got {self.value!r} and {self.reason!r}"
             )
-        if self.value is not None and not math.isfinite(self.value):
-            raise ValueError(f"{self.name}={self.value} must be finite; give a reason instead")
+        if self.value is not None and not abs(self.value) <= self.LARGEST:  # NaN neither
+            raise ValueError(f"{self.name}={self.value} must be at most {self.LARGEST}, or have a reason")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -97,7 +96,7 @@ def _compute(metric: CaptionMetric, request: Request) -> Table:
 def _typed(metric: CaptionMetric, name: str, outcome: Outcome, count: int, version: str) -> Metric:
     curve = outcome.points if isinstance(outcome, Curve) else ()
     value = outcome.mean if isinstance(outcome, Curve) else outcome
-    if not isinstance(value, str) and not math.isfinite(value):
+    if not isinstance(value, str) and not abs(value) <= Metric.LARGEST:
         value, curve = f"the scorer returned {value}", ()
     result = (None, value) if isinstance(value, str) else (value, None)
     kind = (metric.unit_of(name), metric.higher_is_better, name in metric.details)

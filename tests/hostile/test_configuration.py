@@ -12,13 +12,13 @@ from tests.benchmark.cli.test_commands import check_with, separate_settings
 from tests.command_line import Run, assert_one_line
 
 NINES = "9" * 5_000
-LONGER = "must have at most 4,096 characters, not"
+LONGER = "must have at most 4,096 characters; put a longer list in a config of your own"
 # What is typed, and the line that answers it; most take minutes, or all of the memory, where they are parsed.
 NOT_PARSED = [
-    (["task.explain=" + "x" * 10_000_000], f"task.explain {LONGER} 10,000,000"),
-    (["filter.checkpoint=" + "x" * 10_000_000], f"filter.checkpoint {LONGER} 10,000,000"),
-    ([f"seed={NINES}"], f"seed {LONGER} 5,000"),
-    ([f"size={NINES}"], f"size {LONGER} 5,000"),
+    (["task.explain=" + "x" * 10_000_000], f"task.explain {LONGER}"),
+    (["filter.checkpoint=" + "x" * 10_000_000], f"filter.checkpoint {LONGER}"),
+    ([f"seed={NINES}"], f"seed {LONGER}"),
+    ([f"size={NINES}"], f"size {LONGER}"),
     (["+filter." + ".".join("a" * 500) + "=1"], "a setting's name must have at most 200 characters"),
     (["+x=" + "[" * 200 + "]" * 200], "+x must be nested at most 20 deep"),
     (["captions.files=" + "{a:" * 200 + "1" + "}" * 200], "captions.files must be nested at most 20 deep"),

@@ -67,6 +67,44 @@ def test_a_stopped_command_ends_with_its_workers(number: signal.Signals, sizes: 
     assert not running(process.pid)
 
 
+TESTS = """
+import os
+import time
+from pathlib import Path
+
+def sleep(job):
+    Path("begun").touch()
+    time.sleep(60)
+
+def test_in_a_command(run):
+    os.chdir(Path(__file__).parent)
+    run("task=test_sleeping:sleep", "filter=random")
+
+def test_after_it():
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_pytest_is_stopped_while_a_test_runs_a_command(number: signal.Signals, tmp_path: Path) -> None:
+    tests = tmp_path / "test_sleeping.py"
+    tests.write_text(TESTS)
+    process = subprocess.Popen(
+        # The shell of a background job ignores Ctrl-C, and so would its children.
+        ["env", "--default-signal=INT", sys.executable, "-m", "pytest", "-p", "tests.conftest", tests],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    while not (tmp_path / "begun").is_file():
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(number)
+    printed, _ = process.communicate(timeout=30)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, printed
+    assert "!! benchmark.cli.process.Stopped" in printed
+
+
 def running(session: int) -> list[str]:
     """Return the processes of a session that still run after a moment."""
     for _ in range(50):

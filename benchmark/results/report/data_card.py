@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmark.pool.pairs import Written
 from benchmark.results.report.entry_facts import has_toy_models, loss_note, settings_of_what_ran
+from benchmark.results.report.table import escaped
 from benchmark.results.result import Result
 from benchmark.selection.manifest import Manifest
 
@@ -92,7 +93,7 @@ def data_card(
         decides=manifest.config.get("rank") is False,
         download=DOWNLOAD,
         code=code_span,
-        notes=loss_note,
+        notes=lambda result: map(escaped, loss_note(result)),
         number="{:,}".format,
     )
     return f"{card}\n"

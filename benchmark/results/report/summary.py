@@ -12,7 +12,7 @@ from benchmark.results.protocol import size_text
 from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.entry_facts import description_percentage, row_notes, scoring_costs
 from benchmark.results.report.leaderboard import Entry, Leaderboard, headlines
-from benchmark.results.report.table import MISSING, Cell, Table, plain, table_lines
+from benchmark.results.report.table import MISSING, Cell, Table, note_lines, plain, table_lines
 
 BEST_SIZES = (
     "Best sizes: by each of these metrics, in their order, the sizes not shown to be worse than the size with the"
@@ -118,7 +118,7 @@ def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
             notes = (
                 [f"The first {len(rows)} of {len(table.rows)} rows."] if len(rows) < len(table.rows) else []
             )
-            lines = [*table_lines(replace(table, rows=rows)), "", *notes, *table.notes, ""]
+            lines = [*table_lines(replace(table, rows=rows)), "", *notes, *note_lines(table.notes), ""]
             text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
             replaced += 1
     if not replaced:

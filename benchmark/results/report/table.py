@@ -8,7 +8,10 @@ from benchmark.core.records import LeftOut
 from benchmark.core.sanitize import visible
 
 MISSING = "–"
-_MARKS = re.compile(r"[\\|<\[`]")  # begin a cell, an HTML tag, a link or image, code
+_MARKS = re.compile(
+    r"[\\|<\[`&]"
+)  # begin a cell, an HTML tag, a link or image, code, a character by its name
+_BLOCKS = re.compile(r"^(\d*)([#>+=~*_.)-])")  # begin a heading, quote, list, rule or block of code
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def left_out_tables(files: Sequence[LeftOut]) -> list[Table]:
 
 
 def to_markdown(title: str, introduction: str, tables: Iterable[Table]) -> str:
-    """Return a Markdown document of tables; cells are escaped."""
+    """Return a Markdown document of tables; their texts are escaped."""
     body = "\n\n".join(_table(table) for table in tables)
     return f"# {title}\n\n{introduction}\n\n{body}\n"
 
@@ -50,17 +53,23 @@ def table_lines(table: Table) -> list[str]:
     """Return the lines of a Markdown table, without its title and notes."""
     rule = ["---", *["---:"] * (len(table.header) - 1)]
     rows = [
-        [f"**{_escaped(cell.text)}**" if cell.bold else _escaped(cell.text) for cell in row]
+        [f"**{escaped(cell.text)}**" if cell.bold else escaped(cell.text) for cell in row]
         for row in table.rows
     ]
-    lines = [[_escaped(name) for name in table.header], rule, *rows]
+    lines = [[escaped(name) for name in table.header], rule, *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
-def _table(table: Table) -> str:
-    title, *notes = (visible(text).replace("<", r"\<") for text in (table.title, *table.notes))  # no HTML
-    return "\n".join([f"## {title}", "", *table_lines(table), "", *(f"{note}  " for note in notes)]).rstrip()
+def note_lines(notes: Iterable[str]) -> list[str]:
+    """Return the Markdown of notes, a line each."""
+    return [_BLOCKS.sub(r"\1\\\2", escaped(note).strip()) for note in notes]
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return untrusted text as Markdown that shows it within a line."""
     return _MARKS.sub(r"\\\g<0>", visible(text.replace("\n", " ")))
+
+
+def _table(table: Table) -> str:
+    notes = (f"{note}  " for note in note_lines(table.notes))
+    return "\n".join([f"## {escaped(table.title)}", "", *table_lines(table), "", *notes]).rstrip()

@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.cli.check_settings import check_settings
 from benchmark.cli.help_text import EXAMPLES
+from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.cli.overrides import GROUPS, normalised
 from benchmark.cli.settings import TASKS
 from benchmark.core.errors import UserError
@@ -64,6 +65,44 @@ MEANT = [
     ("'task.explain=a dog, asleep'", "'task.explain=\"a dog, asleep\"'"),
     ("pool.columns.text=TEXT", "++pool.columns.text=TEXT"),
 ]
+# Functions of Hydra's sweeps, and the values that they list.
+SWEEPS = [
+    ("size=range(5,20,5)", "size.samples=5,10,15"),
+    ("size=choice(5,6)", "size.samples=5,6"),
+    ("size=choice(5k,0.5m)", "size.samples=5000,500000"),
+    ("size=choice(100k,200k)", "size=100k,200k"),
+    ("size=glob(1*k)", "size=100k,1500k,10500k"),
+    ("size=sort(7,5,6)", "size.samples=5,6,7"),
+    ("size=sort(5,6,reverse=true)", "size.samples=6,5"),
+    ("size=tag(a,choice(5,6))", "size.samples=5,6"),
+    ("size=shuffle(5,6,7)", "size.samples=5,6,7"),
+    ("size=shuffle(range(5,8))", "size.samples=5,6,7"),
+    ("size=str(choice(5,6))", "size.samples=5,6"),
+    ("size=int(5.0)", "size.samples=5"),
+    ("size.samples=range(5,7)", "size.samples=5,6"),
+    ("budget=choice(2m,20k)", "budget=2000000,20000"),
+    ("seed=range(0,3)", "seed=0,1,2"),
+    ("seed=shuffle(0,1,2)", "seed=0,1,2"),
+    ("filter=choice(random,clip)", "filter=random,clip"),
+]
+# Settings of each type.
+OF_EACH_TYPE = [
+    "seed=7", "budget=2m", "size=10", "validate_every=5", "rescore=true", "captions.weights=[0.5,2]",
+    "filter.minimum=0.5", "filter.maximum=null", "downstream.captioner.training.lr=1e-4", "models.captioner.lr=1",
+    "downstream.captioner.training.workers=null", "pool.demo.pairs=500", "device=cpu",
+]  # fmt: skip
+# Hydra's options between settings, and what Hydra reads.
+BETWEEN = [
+    ("filter=icc --cfg job seed=5", "filter=icc seed=5 --cfg=job"),
+    ("filter=icc -c job seed=5", "filter=icc seed=5 --cfg=job"),
+    ("-m filter=icc seed=5", "filter=icc seed=5 --multirun"),
+    (
+        "filter=icc --config-dir a=b seed=5 --resolve --cfg=all",
+        "filter=icc seed=5 --cfg=all --config-dir=a=b --resolve",
+    ),
+    ("--filter icc -i all --seed 5", "filter=icc seed=5 --info=all"),
+    ("filter=a, -m b", "filter=a,b --multirun"),
+]
 # What stays as it is typed: Hydra's own grammar and options.
 HYDRAS = [
     "metrics=[bleu,cider]",
@@ -71,8 +110,8 @@ HYDRAS = [
     "~metrics.spice +evalset.coco.ties=topk",
     "filter@filter.filters.a=random",
     "seed=range(0,3) filter=glob(*)",
-    "hydra/launcher=joblib -m",
-    "--config-dir mine --cfg job",
+    "hydra/launcher=joblib --multirun",
+    "filter=icc --cfg=job --config-dir=mine",
     "experiment=demo_grid filter=random,icc size=200k",
     "filter.keep.first=30%",
     "\"task.explain='a, b'\" +task.explain.x=y",
@@ -113,6 +152,24 @@ NOT_MEANT = [
     ("results_dir", "'results_dir' names no setting; write NAME=VALUE"),
     ("task.explain=a dog", "put quotes around a value with spaces: 'task.explain=a dog'"),
     ("-x", "'-x' names no setting"),
+    ("filter=icc --cfg size=5", "--cfg/-c: invalid choice: 'size=5' (choose from 'job', 'hydra', 'all')"),
+    ("filter=icc size=5 --config-dir", "--config-dir/-cd: expected one argument"),
+    ("filter=icc -m --cfg job size=5", "--cfg/-c: not allowed with argument --multirun/-m"),
+    ("filter=icc --resolve size=5", "--resolve and --package must be with --cfg job"),
+    ("size=interval(1,5)", "size=interval(1,5) must be single values, such as range(1,5)"),
+    ("seed=interval(1,5)", "seed=interval(1,5) must be single values, such as range(1,5)"),
+    ("filter=glob(zzz*)", "filter=glob(zzz*) must be a pattern that names of configs fit"),
+    ("size=5,choice(6,7)", "choice(...), range(...) and the like must be the whole value"),
+    ("size=choice(mine,5)", "size=mine,5 must be numbers, such as 200k"),
+    ("filter=choice(icc,5)", "filter=5 is unknown; known: aesthetics"),
+    ("metrics=[default,5]", "metrics=5 is unknown; known: bertscore"),
+    ("'size=${oc.env:NOT_SET}'", "size=${oc.env:NOT_SET} must name an environment variable that is set"),
+    ("'size=${seed}'", "${seed} is not known yet where configs are chosen"),
+    ("'budget=${seed}'", "budget=0 must be a number of samples"),
+    (
+        "'results_dir=${oc.env:NOT_SET}'",
+        "set NOT_SET to the folder or URL of this data, or to another value of results_dir",
+    ),
     ("--help filtr", "--help filtr is unknown; did you mean 'filter'?"),
     ("--help filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
 ]
@@ -216,6 +273,44 @@ def test_a_command_is_read_as_it_was_meant(typed: str, read: str, monkeypatch: p
 @pytest.mark.parametrize("command", HYDRAS)
 def test_what_hydra_reads_stays_as_it_is(command: str) -> None:
     assert normalised(shlex.split(command)) == shlex.split(command)
+
+
+@pytest.mark.parametrize(("typed", "values"), SWEEPS)
+def test_each_function_of_sweeps_lists_its_values(typed: str, values: str) -> None:
+    sweeps = planned_sweeps(normalised([typed]))
+    (listed,) = sweeps[0][1:] if sweeps else normalised([typed])  # a single value is no sweep
+    name, _, in_order = values.partition("=")
+    assert listed.partition("=")[0] == name
+    assert sorted(listed.partition("=")[2].split(",")) == sorted(in_order.split(","))
+    assert listed == values or "shuffle" in typed or "glob" in typed
+    if sweeps:  # which shuffles no more
+        assert job_overrides(sweeps[0][1:]) == [
+            [f"{name}={value}"] for value in listed.partition("=")[2].split(",")
+        ]
+
+
+@pytest.mark.parametrize("written", ["${oc.env:%s}", "${oc.decode:${oc.env:%s}}"])
+def test_a_variable_is_read_as_if_it_was_typed(written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    for number, (name, _, value) in enumerate(typed.partition("=") for typed in OF_EACH_TYPE):
+        monkeypatch.setenv(f"V{number}", value)
+        given.append(f"{name}={written % f'V{number}'}")
+    cfg = composed(*normalised(given))
+    check_settings(cfg, [name.partition("=")[0].lstrip("+") for name in normalised(given)])
+    assert resolved(cfg) == resolved(composed(*normalised(OF_EACH_TYPE)))
+
+
+@pytest.mark.parametrize(("typed", "read"), BETWEEN)
+def test_an_option_may_be_between_settings(typed: str, read: str) -> None:
+    assert normalised(shlex.split(typed)) == shlex.split(read)
+
+
+def test_the_configuration_is_shown_wherever_it_is_asked_for(run: Run) -> None:
+    shown = [run(*typed.split()) for typed in ("seed=3 --cfg job size=5", "--cfg job seed=3 size=5")]
+    assert [done.returncode for done in shown] == [0, 0]
+    assert shown[0] == shown[1]
+    assert "seed: 3\n" in shown[0].stdout
+    assert "samples: 5\n" in shown[0].stdout
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)

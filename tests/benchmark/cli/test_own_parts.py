@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -317,6 +318,56 @@ def test_the_working_folder_is_searched_last(run: Run, folder: Path) -> None:
     (folder / "random.py").write_text("raise SystemExit('imported')\n")
     assert_one_line(run("filter=random:Mine"), "random.py) has no 'Mine'")
     assert sys.path[-1] == str(folder)
+
+
+@pytest.mark.parametrize("name", ["CIDEr", "label", "METEOR_length", "BLEU_1-grams"])
+def test_a_metric_with_a_taken_name_is_refused(run: Run, folder: Path, name: str) -> None:
+    (folder / "taken.py").write_text(
+        f"from my_metrics import Words\n\nclass Taken(Words):\n    names = ({name!r},)\n"
+    )
+    sys.modules.pop("taken", None)
+    done = run("metrics=[cider,taken:Taken]", "pool=img2dataset", "pool.url=my_pool", "models=demo")
+    assert done.returncode == 2
+    assert f"error: {name!r} is the name of other scores; rename" in done.stderr
+
+
+NAMES = ("filters", "downstream", "conf", "numpy")
+
+
+def command(folder: Path, *start: str) -> Done:
+    """Select with a filter of the folder, in a new process and with worker processes."""
+    typed = [*start, *SELECT, "pool.url=my_pool", "filter=my_filters:NearLength", "engine.workers=2"]
+    done = subprocess.run(typed, cwd=folder, capture_output=True, text=True)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def test_names_of_ours_in_the_working_folder_hide_nothing(folder: Path) -> None:
+    for name in NAMES:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(f"raise ValueError({name!r})")
+    done = command(folder, sys.executable, "-m", "benchmark", "--cfg=job")
+    assert done.returncode == 0, done.stderr
+    assert "_target_: my_filters.NearLength" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "file",
+    [
+        "filters.py",
+        "filters/__init__.py",
+        "downstream/__init__.py",
+        "conf/config.yaml",
+        "benchmark/__init__.py",
+    ],
+)
+def test_each_name_of_ours_may_be_the_users(folder: Path, file: str) -> None:
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_text("raise ValueError('it was read')")
+    start = [sys.executable, "-m", "benchmark"]
+    if file.startswith("benchmark"):  # of which Python itself runs the package in the working folder
+        start = [str(Path(sys.executable).parent / "pairsift")]
+    assert chosen(command(folder, *start)) == uids(LONG)
 
 
 def test_arguments_of_the_constructor_are_settings(run: Run, folder: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_failure_in_a_launch_ends_it(run: Run, monkeypatch: pytest.MonkeyPatch
 def test_commas_make_a_sweep_and_a_single_run_is_none() -> None:
     assert planned_sweeps(["filter=icc", "size=200k"]) == []
     assert planned_sweeps(["filter=icc", "evalset=[paper,ds_clip]"]) == []
-    assert planned_sweeps(["-m", "filter=icc,clip"]) == [["--multirun", "filter=icc,clip"]]
+    assert planned_sweeps(["filter=icc,clip", "--multirun"]) == [["--multirun", "filter=icc,clip"]]
     assert planned_sweeps(["experiment=icc_paper"]) == []
 
 

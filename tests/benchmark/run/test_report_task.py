@@ -13,6 +13,7 @@ from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import write_record
 from benchmark.results.protocol import Protocol
 from benchmark.results.result import Result
+from downstream.evaluation.image_scores import ImageScores
 from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 from tests.command_line import Run, assert_one_line
 
@@ -181,3 +182,34 @@ def test_one_run_is_compared_with_the_checkouts_reference(run: Run, tmp_path: Pa
     assert "random†" in page
     assert "icc†" not in page
     assert {row["label"] for row in csv.DictReader((tmp_path / "report.csv").open())} == {"icc"}
+
+
+ODD = [
+    "", "x" * 5_000, "a/b", "a|b", "<img src=x>", "a\nb", "\x1b[31m", "{a}", "%s", "[bold]", "filter", "size",
+    "-mean", "CIDEr-mean", "cider", "METEOR_length", "METEOR-", "BLEU_length", "=1+1", "_tied", "é",
+    "BLEU", "BLEU-", "BLEU-mean", "BLEU-0", "BLEU-1e3", "BLEU-²", "BLEU-5",
+]  # fmt: skip
+
+
+def test_metrics_may_have_any_name_and_value(run: Run, tmp_path: Path) -> None:
+    values = (0.5, -1e60, 1e60, 5e-324)
+    for seed, value in enumerate(values):
+        metrics = [metric(name, value, unit="") for name in ["CIDEr", *ODD]]
+        made = run_of("clip", seed=seed)
+        made = replace(made, downstream={"captioner": trained(coco=metrics)})
+        write_record(tmp_path, made)
+        (tmp_path / made.run_id / "captioner").mkdir(parents=True)
+        kept = ImageScores()
+        for name in ["CIDEr", *ODD]:
+            kept.add("coco", name, range(5), [value] * 5)
+        kept.write(tmp_path / made.run_id / "captioner")
+    done = run("task=report", f"results_dir={tmp_path}")
+    assert done.returncode == 0, done.stderr
+    rows = csv.DictReader((tmp_path / "report.csv").open(newline=""))
+    assert len({row["metric"] for row in rows}) == 1 + len(ODD)
+
+
+def test_a_value_beyond_all_means_is_refused() -> None:
+    for value in (1e61, -1e308, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match=r"must be at most 1e\+60"):
+            metric("CIDEr", value)

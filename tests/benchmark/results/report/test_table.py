@@ -1,7 +1,20 @@
-import pytest
+import re
+from collections import Counter
+from dataclasses import replace
+from html import unescape
+from itertools import product
 
+import pytest
+from huggingface_hub import DatasetCard
+from markdown_it import MarkdownIt
+
+from benchmark.core.sanitize import visible
+from benchmark.pool.pairs import Written
+from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
+from benchmark.results.report.summary import publish
 from benchmark.results.report.table import Cell, Table, plain, table_lines, to_markdown
 from benchmark.results.report.terminal import print_tables
+from tests.benchmark.results.report.made_results import result
 
 TABLE = Table("T", ["a|b", "c"], [[Cell("x|y"), Cell("2", bold=True)], plain("**", "line\nbreak")], ["why"])
 
@@ -38,3 +51,54 @@ def test_numbers_are_never_folded(capsys: pytest.CaptureFixture[str]) -> None:
     wide = Table("T", ["filter", *(f"column {n}" for n in range(30))], [plain("f", *["12.5 ± 3.1"] * 30)])
     print_tables([wide])
     assert "12.5 ± 3.1" in capsys.readouterr().out
+
+
+# Names of filters, pools, metrics; with up to two backslashes in front of them.
+BEGINNINGS = [
+    "<img src=x onerror=alert(1)>", "![](http://e/x.png)", "[x](javascript:alert(1))", "[x]: http://e/",
+    "<http://e>", "`<b>`", "``", "|", "&lt;img&gt;", "&", "<!-- x -->", "<details open>", "# x", "> x", "- x",
+    "* x", "1. x", "1) x", "---", "===", "~~~", "```", "    x", "\n\n<img src=x>", "\r\n# x", "x", "<table>",
+    "| --- | --- |", "</td>", "{{ x }}",
+]  # fmt: skip
+PAYLOADS = [slashes + text for slashes, text in product(["", "\\", "\\\\"], BEGINNINGS)]
+
+
+def rendered(markdown: str) -> tuple[Counter[str], str]:
+    """How often each tag begins in a document as a browser gets it, and the text that it shows."""
+    html = MarkdownIt("gfm-like", {"linkify": False}).render(markdown)
+    return Counter(re.findall(r"<(\w+)", html)), " ".join(unescape(re.sub(r"<[^>]*>", "", html)).split())
+
+
+def with_tables(text: str) -> tuple[Counter[str], str]:
+    """A report and a README with the text in all places of a table."""
+    rows = [plain(text, text), [Cell(text), Cell(text)]]
+    table = Table(text, [text, text], rows, [text, f"{text} is missing"])
+    marked = "<!-- x -->\n<!-- /x -->\n\n"
+    return rendered(publish(marked, {"x": table}, "README.md") + to_markdown("T", "", [table]))
+
+
+def card_with(text: str) -> Counter[str]:
+    """A data card with the text in all places of a selection and of a run."""
+    manifest = replace(
+        result("icc").selection, pool=text, filter=text, selector=text, sha256=text, drops={text: 1},
+        versions={text: text}, config={text: text}, selector_config={text: text}, lost={text: 1},
+    )  # fmt: skip
+    run = result("icc", selection=manifest, run_id=text, protocol=replace(result("icc").protocol, name=text))
+    captions = CaptionStatistics({"words": Lengths.of([1])}, [[(text, 1)]], {}, 0)
+    card = data_card(manifest, Written(2000, 2000), ["subset.npy"], captions, [run])
+    return rendered(DatasetCard(card).text)[0]
+
+
+def test_texts_in_tables_and_notes_are_only_text() -> None:
+    tags, _ = with_tables("word")
+    for text in PAYLOADS:
+        found, shown = with_tables(text)
+        assert (text, found) == (text, tags)
+        seen = " ".join(visible(text.replace("\n", " ")).split())
+        assert shown.count(seen) >= 2 * (2 + 4 + 2) + 1, (text, shown)
+
+
+def test_texts_in_a_data_card_are_only_text() -> None:
+    tags = card_with("word")
+    for text in [*BEGINNINGS, r"\`<b>"]:
+        assert (text, card_with(text)) == (text, tags)
