@@ -21,8 +21,8 @@ from benchmark.results.page.page_tables import (
     seconds_text,
 )
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
-from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart
-from benchmark.results.page.selection_charts import kept_chart, overlap_chart
+from benchmark.results.page.quality_charts import cost_chart, size_chart
+from benchmark.results.page.selection_charts import kept_chart
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, scoring_costs
 from benchmark.results.report.leaderboard import (
@@ -161,12 +161,7 @@ def _view(
         cost_chart(
             f"{key}-cost", entries, _compared(chart_measures(entries), [entries], folders), styles, shown
         ),
-        *(
-            diversity_chart(f"{key}-diversity", entries, measure.model, measure.evaluation, styles)
-            for measure in measures[:1]
-        ),
         kept_chart(f"{key}-kept", entries, summaries),
-        overlap_chart(f"{key}-overlap", summaries, first.k / max(1, first.selection.scored)),
     ]
     answers = [answer for of_metric in compared if (answer := _answer(of_metric, costs))]
     shipped = frozenset(entry.label for entry in entries if entry.label not in own)

@@ -61,9 +61,9 @@ def axis(title: str, **settings: Any) -> Json:
     return {"title": {"text": words(title)}, "automargin": True, **settings}
 
 
-def row_axis(labels: Sequence[str]) -> Json:
-    """Return a y axis with a label for each of the rows 0, 1, …, the first one on top."""
-    return {
+def row_layout(labels: Sequence[str], x_axis: Json, **settings: Any) -> Json:
+    """Return the layout of a chart with one row per label, the first one on top."""
+    y_axis = {
         "tickvals": list(range(len(labels))),
         "ticktext": [words(shortened(label)) for label in labels],
         "range": [len(labels) - 0.5, -0.5],
@@ -71,18 +71,8 @@ def row_axis(labels: Sequence[str]) -> Json:
         "showgrid": False,
         "zeroline": False,
     }
-
-
-def row_layout(labels: Sequence[str], x_axis: Json, **settings: Any) -> Json:
-    """Return the layout of a chart with one row per label."""
     rows = {"rows": list(labels)}  # for the script, which leaves out rows
-    return {
-        "height": 110 + ROW * len(labels),
-        "xaxis": x_axis,
-        "yaxis": row_axis(labels),
-        "meta": rows,
-        **settings,
-    }
+    return {"height": 110 + ROW * len(labels), "xaxis": x_axis, "yaxis": y_axis, "meta": rows, **settings}
 
 
 def line_styles(entries: Iterable[Entry]) -> Styles:

@@ -9,7 +9,7 @@ from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.results import selection_statistics
-from benchmark.results.selection_statistics import BINS, OUTLIERS, WORDS, Numbers, changed_words, summarise
+from benchmark.results.selection_statistics import BINS, OUTLIERS, WORDS, changed_words, summarise
 from benchmark.results.selection_summary import Fractions, Histogram, SelectionSummary
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ArraySource
@@ -43,7 +43,7 @@ def summary_of(
 
 
 def histogram(pool: np.ndarray, kept: np.ndarray) -> Histogram:
-    return selection_statistics.histogram(Numbers.of(pool), Numbers.of(kept))
+    return selection_statistics.histogram([pool, kept], [[pool], [kept]])
 
 
 def test_every_score_is_counted_but_nan() -> None:
@@ -63,7 +63,7 @@ def test_every_score_is_counted_but_nan() -> None:
 def test_edges_are_quantiles_and_blocks_count_as_one_array(dtype: type, count: int) -> None:
     scores = np.random.default_rng(count).lognormal(size=count).astype(dtype)
     source = SmallBlocks(hashed_uids(count), scores)
-    counted = selection_statistics.histogram(Numbers(source.scores, dtype), Numbers.of(scores))
+    counted = selection_statistics.histogram([scores, scores], [source.scores(), [scores]])
     assert counted.pool == counted.kept
     assert sum(counted.pool) == count
     if count > 1:
@@ -144,7 +144,7 @@ def test_without_a_pool_scores_alone_are_counted() -> None:
     uids, scores = np.sort(encode_uids([row.uid for row in rows(3)])), np.array([1.0, 2.0, 3.0])
     summary = summarise(ArraySource(uids, scores), ArraySource(uids[2:], scores[2:]), Random(0), None)
     assert (summary.sampled, summary.histograms, summary.shares, summary.words) == ((0, 0), {}, {}, {})
-    assert (sum(summary.scores.pool), len(summary.sketch)) == (3, 1)
+    assert (sum(summary.scores.pool), sum(summary.scores.kept)) == (3, 1)
 
 
 def test_images_with_text_are_counted_where_the_filter_looked(tmp_path: Path) -> None:
