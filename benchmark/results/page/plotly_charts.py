@@ -76,7 +76,7 @@ def row_layout(labels: Sequence[str], x_axis: Json, **settings: Any) -> Json:
 
 
 def line_styles(entries: Iterable[Entry]) -> Styles:
-    """Return the line and marker of each label: a colour and dash that only it has; grey if it does not compete."""
+    """Return the line and marker of each label, which 36 competing labels have alone; grey if it does not compete."""
     competing, aside = dict[str, None](), dict[str, str]()
     for entry in entries:
         if entry.label == REFERENCE or not entry.competes:
@@ -84,22 +84,17 @@ def line_styles(entries: Iterable[Entry]) -> Styles:
         else:
             competing[entry.label] = None
     styles = {
-        label: _style(NEUTRAL, symbol, _dash(number + 1))
-        for number, (label, symbol) in enumerate(aside.items())
+        label: _style(NEUTRAL, symbol, number + 1) for number, (label, symbol) in enumerate(aside.items())
     }
     for index, label in enumerate(competing):
         turn = index // len(COLOURS)
-        styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn % len(SYMBOLS)], _dash(turn))
+        styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn % len(SYMBOLS)], turn)
     return styles
 
 
-def _dash(turn: int) -> str:
-    return DASHES[turn] if turn < len(DASHES) else f"{turn}px,3px,1px,3px"
-
-
-def _style(colour: str, symbol: str, dash: str) -> Json:
+def _style(colour: str, symbol: str, turn: int) -> Json:
     return {
-        "line": {"color": colour, "dash": dash, "width": 2},
+        "line": {"color": colour, "dash": DASHES[turn % len(DASHES)], "width": 2},
         "marker": {"color": colour, "symbol": symbol},
     }
 

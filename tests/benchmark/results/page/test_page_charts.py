@@ -96,10 +96,11 @@ def test_one_point_or_no_times_are_no_front() -> None:
         assert cost_chart("k", rows, metrics_of(rows), line_styles(rows), []) is None
 
 
-def test_every_filter_has_a_style_of_its_own() -> None:
-    runs = [full_result(f"f{n}", 0.1, family="planted" if n < 9 else "") for n in range(90)]
+def test_as_many_filters_as_colours_and_dashes_have_a_style_of_their_own() -> None:
+    runs = [full_result(f"f{n}", 0.1, family="planted" if n < 5 else "") for n in range(50)]
     styles = line_styles(entries(*runs, full_result("random", 0.1)))
-    assert len({(style["line"]["color"], style["line"]["dash"]) for style in styles.values()}) == 91
+    looks = [(style["line"]["color"], style["line"]["dash"]) for style in styles.values()]
+    assert len(set(looks)) == len(set(looks[:42])) == 42  # 36 of those that compete, and 6 in grey
 
 
 def test_kinds_lengths_and_languages_are_drawn() -> None:
