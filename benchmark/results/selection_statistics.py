@@ -11,15 +11,11 @@ import numpy.typing as npt
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.ties import hash_uids
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids
+from benchmark.core.uids import UID_DTYPE, UidArray
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
 from benchmark.results.selection_summary import Fractions, Histogram, SelectionSummary
-from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_table import ArraySource, Block, ScoreSource
-from benchmark.scoring.shard_reader import features_path
-from filters.base import Filter, Reader
-from filters.ocr.features import TextDetection
 
 BINS = 60
 OUTLIERS = 0.001  # fraction of a sample at each end that may be beyond the edges
@@ -38,12 +34,11 @@ Numbers = npt.NDArray[np.number[Any]]
 Pair = tuple[Sequence[str], Sequence[str]]  # captions of the pool, and kept captions
 
 
-def summarise(scores: ScoreSource, kept: ArraySource, scorer: Filter, pool: Pool | None) -> SelectionSummary:
+def summarise(scores: ScoreSource, kept: ArraySource, pool: Pool | None) -> SelectionSummary:
     """Return the summary of a selection.
 
     Args:
         scores: the scored pairs; a score that is NaN is left out of the histogram.
-        scorer: the filter; if it looked for text in the images, images with text are counted.
         pool: the pool, to read captions from; None leaves out all that depends on them.
     """
     (of_pool, pool_scores), (of_kept, kept_scores) = _sample(scores), _sample(kept)
@@ -57,17 +52,15 @@ def summarise(scores: ScoreSource, kept: ArraySource, scorer: Filter, pool: Pool
         "words per caption": [np.array([len(text.split()) for text in part]) for part in captions],
         "characters per caption": [np.array([len(text) for text in part]) for part in captions],
     }
-    fractions = _language_fractions(captions)
     if pool:
-        sides, text = shorter_sides(pool, both), have_text(pool, scorer, both)
+        sides = shorter_sides(pool, both)
         counts["shorter side of the image (pixels)"] = [sides[: len(of_pool)], sides[len(of_pool) :]]
-        fractions |= _text_fractions(text[: len(of_pool)], text[len(of_pool) :])
     histograms = {name: histogram(values, [[part] for part in values]) for name, values in counts.items()}
     return SelectionSummary(
         scores=histogram([pool_scores, kept_scores], [scores.scores(), kept.scores()]),
         sampled=(len(captions[0]), len(captions[1])),
         histograms={name: h for name, h in histograms.items() if any(h.pool) and any(h.kept)},
-        shares=fractions,
+        shares=_language_fractions(captions),
         words=changed_words(*captions),
     )
 
@@ -165,33 +158,7 @@ def _language_fractions(captions: Pair) -> dict[str, dict[str, Fractions]]:
     return {"language": _fractions(named[0], named[1], totals[0], totals[1])}
 
 
-def _text_fractions(pool: Floats, kept: Floats) -> dict[str, dict[str, Fractions]]:
-    """Return the fractions of images with and without text, among images for which it is known."""
-    known = [array[~np.isnan(array)] for array in (pool, kept)]
-    if not all(map(len, known)):
-        return {}
-    counts = [Counter({"yes": int(array.sum()), "no": int((array == 0).sum())}) for array in known]
-    return {"text area in the image": _fractions(counts[0], counts[1], len(known[0]), len(known[1]))}
-
-
 def _fractions(pool: Counter[str], kept: Counter[str], of_pool: int, of_kept: int) -> dict[str, Fractions]:
     """Return the fractions of all values, the most frequent of the pool first."""
     names = sorted(pool.keys() | kept.keys(), key=lambda name: (-pool[name], name))
     return {name: Fractions(round(pool[name] / of_pool, 6), round(kept[name] / of_kept, 6)) for name in names}
-
-
-def have_text(pool: Pool, scorer: Reader, uids: UidArray) -> npt.NDArray[np.float64]:
-    """Return 1 for each of n images with text, 0 without, NaN unless `scorer`'s cached features say, shape (n,)."""
-    distinct = unite_uids([uids])
-    index = UidIndex(distinct)
-    text = np.full(len(distinct), np.nan)
-    detection = next(
-        (part for part in scorer.all_features().values() if isinstance(part, TextDetection)), None
-    )
-    for path in [features_path(pool, shard, detection) for shard in pool.tars] if detection else []:
-        if path.is_file():
-            table = load_features(path)
-            rows = np.flatnonzero(index.find(table.uids) >= 0)
-            polygons = table.take(rows)["polygons"]
-            text[index.find(table.uids[rows])] = [len(of_image) > 0 for of_image in polygons]
-    return np.asarray(text[index.find(uids)])
