@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,20 +10,15 @@ import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
-from benchmark.core.ranks import ScoreArrays, ScoreCounts
 from benchmark.core.ties import hash_uids
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, unite_uids
+from benchmark.core.uids import UID_DTYPE, UidArray
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
-from benchmark.results.selection_summary import SKETCH, Fractions, Histogram, SelectionSummary
-from benchmark.scoring.feature_cache import load_features
-from benchmark.scoring.score_table import ArraySource, ScoreSource
-from benchmark.scoring.shard_reader import features_path
-from filters.base import Filter, Reader
-from filters.ocr.features import TextDetection
+from benchmark.results.selection_summary import Fractions, Histogram, SelectionSummary
+from benchmark.scoring.score_table import ArraySource, Block, ScoreSource
 
 BINS = 60
-OUTLIERS = 0.001  # fraction of numbers at each end that may be beyond the edges
+OUTLIERS = 0.001  # fraction of a sample at each end that may be beyond the edges
 # Captions of the pool, and as many kept ones: a fraction of them has a standard error of at most .0035.
 SAMPLE = 20_000
 LANGUAGE_SAMPLE = 5_000  # of these; .12 s
@@ -36,18 +30,18 @@ MAX_CHARACTERS = 2_000  # of a caption that are searched for words and language:
 WORD = re.compile(r"[^\W\d_]{1,40}")
 SIDES = ("original_width", "original_height", "width", "height")
 Floats = npt.NDArray[np.floating[Any]]
+Numbers = npt.NDArray[np.number[Any]]
 Pair = tuple[Sequence[str], Sequence[str]]  # captions of the pool, and kept captions
 
 
-def summarise(scores: ScoreSource, kept: ArraySource, scorer: Filter, pool: Pool | None) -> SelectionSummary:
+def summarise(scores: ScoreSource, kept: ArraySource, pool: Pool | None) -> SelectionSummary:
     """Return the summary of a selection.
 
     Args:
         scores: the scored pairs; a score that is NaN is left out of the histogram.
-        scorer: the filter; if it looked for text in the images, images with text are counted.
         pool: the pool, to read captions from; None leaves out all that depends on them.
     """
-    of_pool, of_kept = (_sample(uids for uids, _ in source.blocks()) for source in (scores, kept))
+    (of_pool, pool_scores), (of_kept, kept_scores) = _sample(scores), _sample(kept)
     both = np.concatenate([of_pool, of_kept])
     texts = captions_of(pool, both) if pool else []
     captions = (
@@ -58,94 +52,66 @@ def summarise(scores: ScoreSource, kept: ArraySource, scorer: Filter, pool: Pool
         "words per caption": [np.array([len(text.split()) for text in part]) for part in captions],
         "characters per caption": [np.array([len(text) for text in part]) for part in captions],
     }
-    fractions = _language_fractions(captions)
     if pool:
-        sides, text = shorter_sides(pool, both), have_text(pool, scorer, both)
+        sides = shorter_sides(pool, both)
         counts["shorter side of the image (pixels)"] = [sides[: len(of_pool)], sides[len(of_pool) :]]
-        fractions |= _text_fractions(text[: len(of_pool)], text[len(of_pool) :])
-    histograms = {name: histogram(*map(Numbers.of, values)) for name, values in counts.items()}
-    hashes = np.sort(hash_uids(kept.arrays()[0], SEED))
+    histograms = {name: histogram(values, [[part] for part in values]) for name, values in counts.items()}
     return SelectionSummary(
-        scores=histogram(Numbers(scores.scores, scores.dtype), Numbers(kept.scores, kept.dtype)),
+        scores=histogram([pool_scores, kept_scores], [scores.scores(), kept.scores()]),
         sampled=(len(captions[0]), len(captions[1])),
         histograms={name: h for name, h in histograms.items() if any(h.pool) and any(h.kept)},
-        shares=fractions,
+        shares=_language_fractions(captions),
         words=changed_words(*captions),
-        sketch=tuple(hashes[:SKETCH].tolist()),
     )
 
 
-def _sample(arrays: Iterable[UidArray]) -> UidArray:
-    """Return the `SAMPLE` uids with the smallest hashes, in their order."""
-    sample = np.empty(0, UID_DTYPE)
-    for uids in arrays:
-        joined = np.concatenate([sample, uids])
-        hashes = hash_uids(joined, SEED)
-        if len(joined) > SAMPLE:
-            smallest = np.argpartition(hashes, SAMPLE)[:SAMPLE]
-            joined, hashes = joined[smallest], hashes[smallest]
-        sample = joined[np.argsort(hashes)]
-    return sample
+def _sample(source: ScoreSource) -> Block:
+    """Return the `SAMPLE` uids with the smallest hashes, in their order, and the scores of these."""
+    uids, scores = np.empty(0, UID_DTYPE), np.empty(0, source.dtype)
+    for more_uids, more_scores in source.blocks():
+        uids, scores = np.concatenate([uids, more_uids]), np.concatenate([scores, more_scores])
+        hashes = hash_uids(uids, SEED)
+        rows = np.argpartition(hashes, SAMPLE)[:SAMPLE] if len(uids) > SAMPLE else np.arange(len(uids))
+        rows = rows[np.argsort(hashes[rows])]
+        uids, scores = uids[rows], scores[rows]
+    return uids, scores
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Any number of numbers, or NaN: `arrays` gives them whenever it is called, in arrays of `dtype`."""
+def histogram(samples: Sequence[Numbers], arrays: Sequence[Iterable[Numbers]]) -> Histogram:
+    """Count numbers of the pool, and of kept pairs, in at most `BINS` bins of equal width.
 
-    arrays: ScoreArrays
-    dtype: npt.DTypeLike
-
-    @classmethod
-    def of(cls, array: npt.NDArray[Any]) -> "Numbers":
-        """Return the numbers of an array, (n,)."""
-        return cls(lambda: iter([np.asarray(array, np.float64)]), np.float64)
-
-    def finite(self) -> Iterator[npt.NDArray[np.float32 | np.float64]]:
-        """Yield the finite numbers, an array at a time."""
-        return (array[np.isfinite(array)] for array in self.arrays())
-
-    def ends(self) -> list[float]:
-        """Return two numbers that enclose all finite numbers but `OUTLIERS`; nothing without numbers."""
-        counts = ScoreCounts(self.finite, self.dtype)
-        count = counts.scored
-        # The nearest ranks, as in numpy's quantiles.
-        ranks = [int(np.rint((count - 1) * fraction)) for fraction in (OUTLIERS, 1 - OUTLIERS)]
-        return [counts.kth_highest(count - rank).score for rank in ranks] if count else []
-
-    def are_whole(self) -> bool:
-        """Return whether all finite numbers are whole numbers."""
-        return all((array == np.round(array)).all() for array in self.finite())
-
-    def count(self, low: float, high: float, bins: int) -> tuple[int, ...]:
-        """Count all but NaN in bins of equal width; numbers beyond the edges count in the outer bins."""
-        counts = np.zeros(bins, np.int64)
-        for array in self.arrays():
-            values = np.asarray(array[~np.isnan(array)], np.float64)
-            counts += np.histogram(np.clip(values, low, high), bins, (low, high))[0]
-        return tuple(counts.tolist())
+    Args:
+        samples: numbers of the pool, and of kept pairs, which decide the edges.
+        arrays: all numbers of both, in any number of arrays; NaN is left out.
+    """
+    edges = _edges([sample[np.isfinite(sample)].astype(np.float64) for sample in samples])
+    pool, kept = (_count(some, edges) for some in arrays)
+    return Histogram(tuple(edges.tolist()), pool, kept)
 
 
-def histogram(pool: Numbers, kept: Numbers) -> Histogram:
-    """Count numbers of the pool, and of kept pairs, in at most `BINS` bins of equal width; NaN is left out."""
-    low, high, bins = _bins(pool, kept)
-    edges = np.linspace(low, high, bins + 1).tolist()
-    return Histogram(tuple(edges), pool.count(low, high, bins), kept.count(low, high, bins))
-
-
-def _bins(pool: Numbers, kept: Numbers) -> tuple[float, float, int]:
-    """Return the outer edges, which enclose all of both but `OUTLIERS`, and the number of bins."""
-    ends = pool.ends() + kept.ends()
+def _edges(samples: Sequence[Floats]) -> Floats:
+    """Return the edges of the bins, the outer edges such that they enclose all of each sample but `OUTLIERS`."""
+    ends = [np.quantile(some, (OUTLIERS, 1 - OUTLIERS), method="nearest") for some in samples if len(some)]
     if not ends:
-        return -0.5, 0.5, 1
-    low, high = min(ends), max(ends)
-    if pool.are_whole() and kept.are_whole() and max(-low, high) < 2**31:
+        return np.array([-0.5, 0.5])
+    low, high = float(np.min(ends)), float(np.max(ends))
+    if all((some == np.round(some)).all() for some in samples) and max(-low, high) < 2**31:
         width = -(-(high - low + 1) // BINS)  # as many whole numbers in every bin
-        bins = int(-(-(high - low + 1) // width))
-        return low - 0.5, low - 0.5 + width * bins, bins
+        return low - 0.5 + width * np.arange(-(-(high - low + 1) // width) + 1)
     if low == high:
         margin = max(0.5, abs(low) / 2)
-        return low - margin, high + margin, 1
-    return low, high, BINS
+        return np.array([low - margin, high + margin])
+    return np.linspace(low, high, BINS + 1)
+
+
+def _count(arrays: Iterable[Numbers], edges: Floats) -> tuple[int, ...]:
+    """Count all but NaN; numbers beyond the edges count in the outer bins."""
+    bins, low, high = len(edges) - 1, edges[0], edges[-1]
+    counts = np.zeros(bins, np.int64)
+    for array in arrays:
+        values = np.asarray(array[~np.isnan(array)], np.float64)
+        counts += np.histogram(np.clip(values, low, high), bins, (low, high))[0]
+    return tuple(counts.tolist())
 
 
 def shorter_sides(pool: Pool, uids: UidArray) -> npt.NDArray[np.float64]:
@@ -192,33 +158,7 @@ def _language_fractions(captions: Pair) -> dict[str, dict[str, Fractions]]:
     return {"language": _fractions(named[0], named[1], totals[0], totals[1])}
 
 
-def _text_fractions(pool: Floats, kept: Floats) -> dict[str, dict[str, Fractions]]:
-    """Return the fractions of images with and without text, among images for which it is known."""
-    known = [array[~np.isnan(array)] for array in (pool, kept)]
-    if not all(map(len, known)):
-        return {}
-    counts = [Counter({"yes": int(array.sum()), "no": int((array == 0).sum())}) for array in known]
-    return {"text area in the image": _fractions(counts[0], counts[1], len(known[0]), len(known[1]))}
-
-
 def _fractions(pool: Counter[str], kept: Counter[str], of_pool: int, of_kept: int) -> dict[str, Fractions]:
     """Return the fractions of all values, the most frequent of the pool first."""
     names = sorted(pool.keys() | kept.keys(), key=lambda name: (-pool[name], name))
     return {name: Fractions(round(pool[name] / of_pool, 6), round(kept[name] / of_kept, 6)) for name in names}
-
-
-def have_text(pool: Pool, scorer: Reader, uids: UidArray) -> npt.NDArray[np.float64]:
-    """Return 1 for each of n images with text, 0 without, NaN unless `scorer`'s cached features say, shape (n,)."""
-    distinct = unite_uids([uids])
-    index = UidIndex(distinct)
-    text = np.full(len(distinct), np.nan)
-    detection = next(
-        (part for part in scorer.all_features().values() if isinstance(part, TextDetection)), None
-    )
-    for path in [features_path(pool, shard, detection) for shard in pool.tars] if detection else []:
-        if path.is_file():
-            table = load_features(path)
-            rows = np.flatnonzero(index.find(table.uids) >= 0)
-            polygons = table.take(rows)["polygons"]
-            text[index.find(table.uids[rows])] = [len(of_image) > 0 for of_image in polygons]
-    return np.asarray(text[index.find(uids)])

@@ -1,6 +1,6 @@
 """Statistics of the pairs that a filter keeps, next to the statistics of the pool, as a run leaves them on disk."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -42,11 +42,8 @@ class SelectionSummary:
     shares: Mapping[str, Mapping[str, Fractions]]
     # Fractions of captions with a word, for the words that the selection changes most.
     words: Mapping[str, Fractions]
-    # The smallest 64-bit hashes of the kept uids, ascending, at most `SKETCH` of them.
-    sketch: tuple[int, ...]
 
 
-SKETCH = 4096  # the standard error of an estimated Jaccard index is at most .5 / sqrt(4096) = .008
 _ADAPTER = TypeAdapter(SelectionSummary)
 
 
@@ -58,10 +55,3 @@ def write_selection_summary(folder: Path, summary: SelectionSummary) -> None:
 def read_selection_summary(path: Path) -> SelectionSummary:
     """Read a file that `write_selection_summary` wrote."""
     return _ADAPTER.validate_json(path.read_bytes())
-
-
-def jaccard(one: Sequence[int], other: Sequence[int]) -> float:
-    """Return the Jaccard index of two selections from their sketches (Broder 1997); exact up to `SKETCH` pairs."""
-    union = sorted(set(one) | set(other))[:SKETCH]
-    shared = set(one) & set(other)
-    return sum(value in shared for value in union) / len(union) if union else 0.0

@@ -14,19 +14,23 @@ from benchmark.core.locks import locked
 from benchmark.core.output_folder import writable_folder
 from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.temporaries import is_temporary
-from benchmark.core.uids import read_subset, write_subset
+from benchmark.core.uids import UidArray, UidIndex, read_subset, write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
+from benchmark.pool.pool import Pool
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.report.report_data import eval_results
 from benchmark.results.results_folders import read_runs
-from benchmark.results.selection_statistics import have_text
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
+from benchmark.scoring.feature_cache import load_features
+from benchmark.scoring.shard_reader import features_path
 from benchmark.selection.selection import Selection, subset_files
 from benchmark.studies.text_spotting.vocabulary import count_ngrams
+from filters.base import Reader
 from filters.english import language_detector
+from filters.ocr.features import TextDetection
 
 log = logging.getLogger(__name__)
 COUNTED, SHOWN = 100_000, 10  # n-grams
@@ -65,10 +69,8 @@ def _export(job: Job, output: Path | None) -> None:
         write_text(folder / "eval_results.jsonl", eval_results(same))
     else:
         log.info("export: results_dir=%s has no run on this subset; no eval_results.jsonl", job.results_dir)
-    text = have_text(pool, job.filter, selection.uids)
-    known = text[~np.isnan(text)]  # of the images that the filter looked at
-    text_rate = float(known.mean()) if len(known) else None
-    captions = replace(caption_statistics(folder / "subset.parquet", written.pairs), text_rate=text_rate)
+    captions = caption_statistics(folder / "subset.parquet", written.pairs)
+    captions = replace(captions, text_rate=text_rate(pool, job.filter, selection.uids))
     write_text(folder / "README.md", data_card(manifest, written, [f.name for f in files], captions, same))
     print_result(str(folder))
 
@@ -109,6 +111,21 @@ def caption_statistics(pairs: Path, count: int) -> CaptionStatistics:
     fractions = {name: number / detected for name, number in languages.most_common(SHOWN_LANGUAGES)}
     lengths = {"words": Lengths.of(words), "characters": Lengths.of(characters)}
     return CaptionStatistics(lengths, ngrams, fractions, detected)
+
+
+def text_rate(pool: Pool, scorer: Reader, uids: UidArray) -> float | None:
+    """Return the fraction of images with text among those that `scorer`'s cached features know; None without any."""
+    features = scorer.all_features().values()
+    detection = next((part for part in features if isinstance(part, TextDetection)), None)
+    index, text = UidIndex(uids), np.full(len(uids), np.nan)
+    for path in [features_path(pool, shard, detection) for shard in pool.tars] if detection else []:
+        if path.is_file():
+            table = load_features(path)
+            rows = np.flatnonzero(index.find(table.uids) >= 0)
+            polygons = table.take(rows)["polygons"]
+            text[index.find(table.uids[rows])] = [len(of_image) > 0 for of_image in polygons]
+    known = text[~np.isnan(text)]
+    return float(known.mean()) if len(known) else None
 
 
 def _languages(pairs: Path, count: int) -> Iterator[str]:

@@ -108,7 +108,7 @@ def describe(job: Job, folder: Path, selected: Selected, subset: AnySubset) -> N
     kept = scores.of_uids(selected.selection.uids, selected.selection.threshold)
     if not pool.is_local:
         log.info("describe: pool %s is remote; captions and images of dropped pairs are left out", pool.name)
-    write_selection_summary(folder, summarise(scores, kept, job.filter, pool if pool.is_local else None))
+    write_selection_summary(folder, summarise(scores, kept, pool if pool.is_local else None))
     if subset.pool:
         write_gallery(folder, gallery(scores, kept, job.seed, subset.pool, job.bounds))
     if any(isinstance(model, Captions) for model in job.models.values()):

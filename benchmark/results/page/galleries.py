@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from benchmark.core.hashes import hash_bytes
 from benchmark.results.page.plotly_charts import Chart
@@ -20,9 +21,6 @@ PLACES = {
     "passing": "Kept: some of what passes",
     "failing": "Dropped: some of what fails",
 }
-MOST_PAIRS = 12  # of a place
-MOST_WORDS = 20
-MOST_EXAMPLES = 12  # of an evaluation set
 
 
 class Images:
@@ -68,8 +66,8 @@ def filter_panel(
     """Return what is shown of one filter; `key` is the name of its chart."""
     run = entry.runs[0]
     scores = score_chart(key, entry.label, summary.scores, run.selection.threshold) if summary else None
-    words = list(summary.words.items())[:MOST_WORDS] if summary else []
-    by_place = {title: [p for p in pairs if p.place == place][:MOST_PAIRS] for place, title in PLACES.items()}
+    words = list(summary.words.items()) if summary else []
+    by_place = {title: [p for p in pairs if p.place == place] for place, title in PLACES.items()}
     shown = {title: of_place for title, of_place in by_place.items() if of_place}
     return FilterPanel(entry.label, run.family, scores, words, shown)
 
@@ -97,7 +95,7 @@ def captioned_sets(entries: Sequence[tuple[Entry, RunFiles]]) -> list[CaptionedS
     models = dict.fromkeys(model for entry, _ in entries for model in entry.runs[0].downstream)
     sets = []
     for evaluation in dict.fromkeys(example.evaluation for example in examples):
-        of_set = [example for example in examples if example.evaluation == evaluation][:MOST_EXAMPLES]
+        of_set = [example for example in examples if example.evaluation == evaluation]
         for model in models:
             captions = [(entry, files.captions(model, evaluation)) for entry, files in entries]
             images = [
@@ -115,7 +113,5 @@ def thumbnails(panels: Sequence[FilterPanel], sets: Sequence[CaptionedSet]) -> I
     """Yield the thumbnails, the most wanted first: evaluation images, then a pair of each place of each filter."""
     for captioned in sets:
         yield from (image.example.thumbnail for image in captioned.images)
-    for position in range(MOST_PAIRS):
-        for panel in panels:
-            for pairs in panel.pairs.values():
-                yield from (pair.thumbnail for pair in pairs[position : position + 1])
+    for pairs in zip_longest(*(pairs for panel in panels for pairs in panel.pairs.values())):
+        yield from (pair.thumbnail for pair in pairs if pair)

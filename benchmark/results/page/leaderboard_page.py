@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from benchmark.results.page.galleries import (
     CaptionedSet,
@@ -21,8 +22,8 @@ from benchmark.results.page.page_tables import (
     seconds_text,
 )
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
-from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart
-from benchmark.results.page.selection_charts import kept_chart, overlap_chart
+from benchmark.results.page.quality_charts import cost_chart, size_chart
+from benchmark.results.page.selection_charts import kept_chart
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, scoring_costs
 from benchmark.results.report.leaderboard import (
@@ -85,7 +86,6 @@ def leaderboard_views(
 ) -> list[LeaderboardView]:
     """Return the leaderboards, one per protocol; `shipped` are ids of runs that only serve to compare."""
     boards = leaderboards(results)
-    settings = list(dict.fromkeys(board.protocol.setting for board in boards))
     own = {
         board.title: [e.label for e in board.entries if any(run.run_id not in shipped for run in e.all_runs)]
         for board in boards
@@ -93,20 +93,20 @@ def leaderboard_views(
     shown = {board.title: _shown(board.entries, own[board.title]) for board in boards}
     largest_first = sorted(boards, key=lambda board: -len(board.entries))
     at_first = list(dict.fromkeys(label for board in largest_first for label in shown[board.title]))
-    views = []
-    for number, board in enumerate(boards):
-        setting = board.protocol.setting
-        of_setting = [entry for b in boards if b.protocol.setting == setting for entry in b.entries]
-        all_sizes = group([run for entry in of_setting for run in entry.runs])  # one label at all sizes
-        first = [entry for label in at_first for entry in of_setting if entry.label == label]
-        styles = line_styles([*first, *all_sizes, *of_setting])
+    views: list[LeaderboardView] = []
+    for number, (_, same) in enumerate(groupby(boards, lambda board: board.protocol.setting)):
+        of_setting = list(same)
+        entries = [entry for board in of_setting for entry in board.entries]
+        all_sizes = group([run for entry in entries for run in entry.runs])  # one label at all sizes
+        first = [entry for label in at_first for entry in entries if entry.label == label]
+        styles = line_styles([*first, *all_sizes, *entries])
         by_size = [[e for e in all_sizes if e.size == size] for size in sorted({e.size for e in all_sizes})]
         metrics = _compared(chart_measures(all_sizes), by_size, folders)
-        sizes = size_chart(f"sizes{settings.index(setting)}", all_sizes, metrics, styles)
-        charts = [sizes] if sizes else []
-        views.append(
-            _view(f"board{number}", board, folders, styles, charts, shown[board.title], own[board.title])
-        )
+        sizes = size_chart(f"sizes{number}", all_sizes, metrics, styles)
+        views += [
+            _view(f"board{key}", board, folders, styles, sizes, shown[board.title], own[board.title])
+            for key, board in enumerate(of_setting, len(views))
+        ]
     return views
 
 
@@ -134,11 +134,11 @@ def _view(
     board: Leaderboard,
     folders: RunFolders,
     styles: Styles,
-    shared: Sequence[Chart],
+    sizes: Chart | None,
     shown: Sequence[str],
     own: Sequence[str],
 ) -> LeaderboardView:
-    """Return one leaderboard; `styles` and the charts `shared` belong to its setting.
+    """Return one leaderboard; `styles` and the chart of `sizes` belong to its setting.
 
     Of several seeds the files of the first are read, of other results than the user's only if they are shown.
     """
@@ -158,15 +158,11 @@ def _view(
     first, costs = entries[0].runs[0], scoring_costs(entries)
     captioned = captioned_sets(files)
     charts = [
+        sizes,
         cost_chart(
             f"{key}-cost", entries, _compared(chart_measures(entries), [entries], folders), styles, shown
         ),
-        *(
-            diversity_chart(f"{key}-diversity", entries, measure.model, measure.evaluation, styles)
-            for measure in measures[:1]
-        ),
         kept_chart(f"{key}-kept", entries, summaries),
-        overlap_chart(f"{key}-overlap", summaries, first.k / max(1, first.selection.scored)),
     ]
     answers = [answer for of_metric in compared if (answer := _answer(of_metric, costs))]
     shipped = frozenset(entry.label for entry in entries if entry.label not in own)
@@ -181,7 +177,7 @@ def _view(
         shown=shown,
         shipped=shipped,
         tables=page_tables(entries, folders),
-        charts=[*shared, *(chart for chart in charts if chart)],
+        charts=[chart for chart in charts if chart],
         panels=panels,
         captioned=captioned,
         missing=[panel.label for panel in panels if not panel.scores],

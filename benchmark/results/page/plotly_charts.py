@@ -61,9 +61,9 @@ def axis(title: str, **settings: Any) -> Json:
     return {"title": {"text": words(title)}, "automargin": True, **settings}
 
 
-def row_axis(labels: Sequence[str]) -> Json:
-    """Return a y axis with a label for each of the rows 0, 1, …, the first one on top."""
-    return {
+def row_layout(labels: Sequence[str], x_axis: Json, **settings: Any) -> Json:
+    """Return the layout of a chart with one row per label, the first one on top."""
+    y_axis = {
         "tickvals": list(range(len(labels))),
         "ticktext": [words(shortened(label)) for label in labels],
         "range": [len(labels) - 0.5, -0.5],
@@ -71,22 +71,12 @@ def row_axis(labels: Sequence[str]) -> Json:
         "showgrid": False,
         "zeroline": False,
     }
-
-
-def row_layout(labels: Sequence[str], x_axis: Json, **settings: Any) -> Json:
-    """Return the layout of a chart with one row per label."""
     rows = {"rows": list(labels)}  # for the script, which leaves out rows
-    return {
-        "height": 110 + ROW * len(labels),
-        "xaxis": x_axis,
-        "yaxis": row_axis(labels),
-        "meta": rows,
-        **settings,
-    }
+    return {"height": 110 + ROW * len(labels), "xaxis": x_axis, "yaxis": y_axis, "meta": rows, **settings}
 
 
 def line_styles(entries: Iterable[Entry]) -> Styles:
-    """Return the line and marker of each label: a colour and dash that only it has; grey if it does not compete."""
+    """Return the line and marker of each label, which 36 competing labels have alone; grey if it does not compete."""
     competing, aside = dict[str, None](), dict[str, str]()
     for entry in entries:
         if entry.label == REFERENCE or not entry.competes:
@@ -94,22 +84,17 @@ def line_styles(entries: Iterable[Entry]) -> Styles:
         else:
             competing[entry.label] = None
     styles = {
-        label: _style(NEUTRAL, symbol, _dash(number + 1))
-        for number, (label, symbol) in enumerate(aside.items())
+        label: _style(NEUTRAL, symbol, number + 1) for number, (label, symbol) in enumerate(aside.items())
     }
     for index, label in enumerate(competing):
         turn = index // len(COLOURS)
-        styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn % len(SYMBOLS)], _dash(turn))
+        styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn % len(SYMBOLS)], turn)
     return styles
 
 
-def _dash(turn: int) -> str:
-    return DASHES[turn] if turn < len(DASHES) else f"{turn}px,3px,1px,3px"
-
-
-def _style(colour: str, symbol: str, dash: str) -> Json:
+def _style(colour: str, symbol: str, turn: int) -> Json:
     return {
-        "line": {"color": colour, "dash": dash, "width": 2},
+        "line": {"color": colour, "dash": DASHES[turn % len(DASHES)], "width": 2},
         "marker": {"color": colour, "symbol": symbol},
     }
 

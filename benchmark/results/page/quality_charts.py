@@ -1,7 +1,6 @@
-"""Charts of trained models' quality: by size, by cost, and by the position of a word."""
+"""Charts of trained models' quality: by size and by cost."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from benchmark.results.page.page_tables import Value, value_of
 from benchmark.results.page.plotly_charts import (
@@ -20,7 +19,6 @@ from benchmark.results.report.certainty import Compared
 from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Entry
 
-NGRAMS = {"Unique-1": "words", "Unique-2": "pairs of words", "Unique-4": "4-grams"}
 PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
 
 
@@ -99,32 +97,6 @@ def cost_chart(
     return Chart(key, "Quality against the cost of scoring", note, variants) if variants else None
 
 
-def diversity_chart(
-    key: str, entries: Sequence[Entry], model: str, evaluation: str, styles: Styles
-) -> Chart | None:
-    """Return the number of different n-grams at each position of the captions (AVA-Captions, Figure 5)."""
-    variants = []
-    for name, ngrams in NGRAMS.items():
-        data = []
-        for entry in entries:
-            metrics = entry.runs[0].metrics(model, evaluation)
-            if curve := next((metric.curve for metric in metrics if metric.name == name), ()):
-                positions = list(range(1, len(curve) + 1))
-                texts = [f"{entry.label}, position {x}: {y:g}" for x, y in zip(positions, curve, strict=True)]
-                hover = {"hovertext": list(map(words, texts)), "hoverinfo": "text"}
-                # A legend, as all series end near 0, where their names would cover each other.
-                line = _line(entry.label, positions, curve, showlegend=True, **hover)
-                data.append(line | styles[entry.label] | {"mode": "lines"})
-        if data:
-            title = f"different {ngrams}"
-            variants.append(_variant(title, data, 400, axis("position in the caption"), title))
-    return (
-        Chart(key, "Diversity of captions by position", f"Of the captions of {evaluation}.", variants)
-        if variants
-        else None
-    )
-
-
 def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return the points (cost, value), cheapest first, whose value is above the values of all cheaper points."""
     front: list[tuple[float, float]] = []
@@ -138,11 +110,6 @@ def _variant(name: str, data: list[Json], height: int, x_axis: Json, y_title: st
     return Variant(name, data, {"height": height, "xaxis": x_axis, "yaxis": axis(y_title)})
 
 
-def _line(label: str, x: Sequence[float | None], y: Sequence[float], **settings: Any) -> Json:
-    line: Json = {"type": "scatter", "mode": "lines", "name": words(label), "meta": label}
-    return line | {"x": list(x), "y": list(map(number, y)), "showlegend": False, **settings}
-
-
 def _estimates(label: str, x: Sequence[float], values: Sequence[Value], texts: Sequence[str]) -> Json:
     """Return a line through values with their intervals as bars, and a text for each."""
     bars = {
@@ -150,8 +117,11 @@ def _estimates(label: str, x: Sequence[float], values: Sequence[Value], texts: S
         "array": [number(v.high - v.value) if v.high is not None else 0 for v in values],
         "arrayminus": [number(v.value - v.low) if v.low is not None else 0 for v in values],
     }  # fmt: skip
-    hover = {"hovertext": list(map(words, texts)), "hoverinfo": "text"}
-    return _line(label, x, [v.value for v in values], error_y=bars, **hover) | {"mode": "lines+markers"}
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": words(label), "meta": label, "showlegend": False,
+        "x": list(x), "y": [number(v.value) for v in values], "error_y": bars,
+        "hovertext": list(map(words, texts)), "hoverinfo": "text",
+    }  # fmt: skip
 
 
 def _named(label: str) -> Json:

@@ -1,7 +1,7 @@
-"""Charts of what filters keep: planted noise, lengths, languages, scores, and the overlap of their selections."""
+"""Charts of what filters keep: planted noise, lengths, languages, scores."""
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, combinations, pairwise
+from itertools import accumulate, pairwise
 
 from benchmark.results.page.plotly_charts import (
     AMBER,
@@ -20,13 +20,11 @@ from benchmark.results.page.plotly_charts import (
     Variant,
     axis,
     number,
-    row_axis,
     row_layout,
     stacked_bars,
-    words,
 )
 from benchmark.results.report.leaderboard import Entry
-from benchmark.results.selection_summary import Histogram, SelectionSummary, jaccard
+from benchmark.results.selection_summary import Histogram, SelectionSummary
 
 # Kinds of captions by their grade: first the kinds that describe the picture.
 KIND_COLOURS = {
@@ -111,37 +109,6 @@ def _fractions(name: str, summaries: Summaries) -> Variant:
         fractions[REST] = rest
     colours = dict(zip(most, (*COLOURS, BROWN, INDIGO), strict=False))
     return stacked_bars(name, list(rows), fractions, colours)
-
-
-def overlap_chart(key: str, summaries: Summaries, ratio: float) -> Chart | None:
-    """Return the Jaccard index of every two selections; None for fewer than two.
-
-    `ratio` is kept pairs over scored pairs, which gives the overlap of two random selections.
-    """
-    labels = list(summaries)
-    if len(labels) < 2:
-        return None
-    sketches = [summary.sketch for summary in summaries.values()]
-    indices: list[list[float | None]] = [[None] * len(labels) for _ in labels]  # the diagonal stays empty
-    texts = [["" for _ in labels] for _ in labels]
-    for (row, one), (column, other) in combinations(enumerate(sketches), 2):
-        index = jaccard(one, other)
-        for i, j in ((row, column), (column, row)):
-            indices[i][j] = round(index, 3)
-            texts[i][j] = words(f"{labels[i]} and {labels[j]}: {index:.3f}")
-    positions = list(range(len(labels)))
-    trace: Json = {
-        "type": "heatmap", "z": indices, "x": positions, "y": positions, "zmin": 0, "zmax": 1,
-        "colorscale": "Cividis", "hovertext": texts, "hoverinfo": "text", "xgap": 1, "ygap": 1,
-    }  # fmt: skip
-    trace |= {"texttemplate": "%{z:.2f}", "textfont": {"size": 10}, "showscale": False}
-    layout = row_layout(labels, row_axis(labels) | {"range": [-0.5, len(labels) - 0.5], "tickangle": -90})
-    layout["height"] += 90
-    note = (
-        "Jaccard index: pairs that both selections keep, of those that at least one keeps. Two random selections of"
-        f" this size share {ratio / (2 - ratio):.3f}."
-    )
-    return Chart(key, "Overlap of the selections", note, [Variant("Jaccard index", [trace], layout)])
 
 
 def score_chart(key: str, label: str, histogram: Histogram, threshold: float | None) -> Chart:

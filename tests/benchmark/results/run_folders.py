@@ -46,7 +46,7 @@ def finished_run(results: Path) -> tuple[Result, Path]:
     write_record(results, made)
     folder = results / made.run_id
     scores = Histogram((0.0, 0.5, 1.0), (30, 10), (0, 4))
-    write_selection_summary(folder, SelectionSummary(scores, (40, 4), {}, {}, {}, ()))
+    write_selection_summary(folder, SelectionSummary(scores, (40, 4), {}, {}, {}))
     pairs = [
         GalleryPair("kept", "0" * 32, SCRIPT, 0.75, jpeg("red")),
         GalleryPair("dropped", "1" * 32, "a dog", 0.25, b""),

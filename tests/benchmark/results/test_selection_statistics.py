@@ -1,4 +1,3 @@
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -6,22 +5,13 @@ import numpy as np
 import pytest
 
 from benchmark.core.uids import encode_uids
-from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.results import selection_statistics
-from benchmark.results.selection_statistics import BINS, OUTLIERS, WORDS, Numbers, changed_words, summarise
+from benchmark.results.selection_statistics import BINS, OUTLIERS, WORDS, changed_words, summarise
 from benchmark.results.selection_summary import Fractions, Histogram, SelectionSummary
-from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ArraySource
-from filters.base import Filter
-from filters.composite import Cascade
-from filters.no_text import NoText
-from filters.random import Random
 from tests.benchmark.results.small_blocks import SmallBlocks
-from tests.filters.ocr.spotters import PlantedText
 from tests.pools import Row, hashed_uids, rows, write_metadata, write_tar
-
-RANDOM = Random(0)
 
 
 def pool_of(folder: Path, captions: Sequence[str], **columns: Sequence[int | None]) -> tuple[Pool, list[Row]]:
@@ -30,20 +20,18 @@ def pool_of(folder: Path, captions: Sequence[str], **columns: Sequence[int | Non
     return Pool("p", str(folder)), samples
 
 
-def summary_of(
-    pool: Pool, samples: Sequence[Row], kept: Sequence[int], scorer: Filter = RANDOM
-) -> SelectionSummary:
+def summary_of(pool: Pool, samples: Sequence[Row], kept: Sequence[int]) -> SelectionSummary:
     """The summary where the samples with the numbers `kept` are selected."""
     uids = encode_uids([sample.uid for sample in samples])
     order = np.argsort(uids)
     selected = np.isin(np.arange(len(samples)), kept)[order]
     scores = selected.astype(float)
     chosen = ArraySource(uids[order][selected], scores[selected])
-    return summarise(SmallBlocks(uids[order], scores), chosen, scorer, pool)
+    return summarise(SmallBlocks(uids[order], scores), chosen, pool)
 
 
 def histogram(pool: np.ndarray, kept: np.ndarray) -> Histogram:
-    return selection_statistics.histogram(Numbers.of(pool), Numbers.of(kept))
+    return selection_statistics.histogram([pool, kept], [[pool], [kept]])
 
 
 def test_every_score_is_counted_but_nan() -> None:
@@ -63,7 +51,7 @@ def test_every_score_is_counted_but_nan() -> None:
 def test_edges_are_quantiles_and_blocks_count_as_one_array(dtype: type, count: int) -> None:
     scores = np.random.default_rng(count).lognormal(size=count).astype(dtype)
     source = SmallBlocks(hashed_uids(count), scores)
-    counted = selection_statistics.histogram(Numbers(source.scores, dtype), Numbers.of(scores))
+    counted = selection_statistics.histogram([scores, scores], [source.scores(), [scores]])
     assert counted.pool == counted.kept
     assert sum(counted.pool) == count
     if count > 1:
@@ -142,22 +130,6 @@ def test_captions_of_a_pool_of_tars_are_counted(tmp_path: Path) -> None:
 
 def test_without_a_pool_scores_alone_are_counted() -> None:
     uids, scores = np.sort(encode_uids([row.uid for row in rows(3)])), np.array([1.0, 2.0, 3.0])
-    summary = summarise(ArraySource(uids, scores), ArraySource(uids[2:], scores[2:]), Random(0), None)
+    summary = summarise(ArraySource(uids, scores), ArraySource(uids[2:], scores[2:]), None)
     assert (summary.sampled, summary.histograms, summary.shares, summary.words) == ((0, 0), {}, {}, {})
-    assert (sum(summary.scores.pool), len(summary.sketch)) == (3, 1)
-
-
-def test_images_with_text_are_counted_where_the_filter_looked(tmp_path: Path) -> None:
-    samples = rows(4)
-    write_tar(tmp_path / "0.tar", samples)
-    pool = Pool("p", str(tmp_path))
-    needs = frozenset({"image"})
-    (batch,) = pool.batches(pool.shards(needs)[0], needs, 9, Counter())
-    area = ([0, 0, 9, 0, 9, 9, 0, 9], "word")
-    no_text = NoText(PlantedText({PlantedText.name(batch.images[2]): [area]}))
-    scorer = Cascade({"first": Random(0), "last": no_text}, {"first": "50%"})
-    assert "text area in the image" not in summary_of(pool, samples, [1, 2], scorer).shares
-    score_pool(pool, no_text, LocalEngine("cpu", 1))
-    counted = summary_of(pool, samples, [1, 2], scorer).shares["text area in the image"]
-    assert counted == {"no": Fractions(0.75, 0.5), "yes": Fractions(0.25, 0.5)}
-    assert "text area in the image" not in summary_of(pool, samples, [1, 2]).shares
+    assert (sum(summary.scores.pool), sum(summary.scores.kept)) == (3, 1)

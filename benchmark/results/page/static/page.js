@@ -25,13 +25,13 @@
     const hidden = new Set(filters.filter((row) => !isShown(row, all)).map((row) => row.dataset.label));
     if (!rows) return { data: data.filter((trace) => !hidden.has(trace.meta)), layout };
     const places = rows.flatMap((label, index) => (hidden.has(label) ? [] : [index]));
-    const cut = (value) => (Array.isArray(value) && value.length === rows.length ? places.map((index) => cut(value[index])) : value);
+    const cut = (value) => (Array.isArray(value) && value.length === rows.length ? places.map((index) => value[index]) : value);
     const renumbered = places.map((_, index) => index);
     const cutAll = (given) => Object.fromEntries(Object.entries(given).map(([name, value]) => [name, cut(value)]));
-    const axis = (given) => (given.ticktext ? { ...cutAll(given), tickvals: renumbered, range: given.range.map((end) => Math.min(end, places.length - 0.5)) } : given);
+    const yaxis = { ...cutAll(layout.yaxis), tickvals: renumbered, range: [places.length - 0.5, -0.5] };
     return {
-      data: data.map((trace) => ({ ...cutAll(trace), y: renumbered, ...(trace.type === "heatmap" && { x: renumbered }) })),
-      layout: { ...layout, xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis), height: layout.height - 24 * (rows.length - places.length) },
+      data: data.map((trace) => ({ ...cutAll(trace), y: renumbered })),
+      layout: { ...layout, yaxis, height: layout.height - 24 * (rows.length - places.length) },
     };
   }
 

@@ -7,8 +7,8 @@ import pytest
 
 from benchmark.results.page.page_tables import chart_measures
 from benchmark.results.page.plotly_charts import Chart, line_styles
-from benchmark.results.page.quality_charts import cost_chart, diversity_chart, size_chart
-from benchmark.results.page.selection_charts import kept_chart, overlap_chart, score_chart
+from benchmark.results.page.quality_charts import cost_chart, size_chart
+from benchmark.results.page.selection_charts import kept_chart, score_chart
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
@@ -96,17 +96,11 @@ def test_one_point_or_no_times_are_no_front() -> None:
         assert cost_chart("k", rows, metrics_of(rows), line_styles(rows), []) is None
 
 
-def test_every_filter_has_a_style_of_its_own() -> None:
-    runs = [full_result(f"f{n}", 0.1, family="planted" if n < 9 else "") for n in range(90)]
+def test_as_many_filters_as_colours_and_dashes_have_a_style_of_their_own() -> None:
+    runs = [full_result(f"f{n}", 0.1, family="planted" if n < 5 else "") for n in range(50)]
     styles = line_styles(entries(*runs, full_result("random", 0.1)))
-    assert len({(style["line"]["color"], style["line"]["dash"]) for style in styles.values()}) == 91
-
-
-def test_diversity_is_drawn_by_position() -> None:
-    rows = entries()
-    (of_words,) = drawn(diversity_chart("k", rows, "captioner", "coco", line_styles(rows)))
-    assert {trace["name"]: trace["y"] for trace in of_words["data"]}["icc"] == [3.5, 4, 2]
-    assert all(trace["showlegend"] for trace in of_words["data"])
+    looks = [(style["line"]["color"], style["line"]["dash"]) for style in styles.values()]
+    assert len(set(looks)) == len(set(looks[:42])) == 42  # 36 of those that compete, and 6 in grey
 
 
 def test_kinds_lengths_and_languages_are_drawn() -> None:
@@ -131,16 +125,6 @@ def test_empty_histograms_are_left_out() -> None:
     assert chart is None
 
 
-def test_overlap_is_that_of_the_sketches() -> None:
-    one = replace(summary(), sketch=(1, 2, 3))
-    other = replace(summary(), sketch=(2, 3, 4))
-    chart = overlap_chart("k", {"a": one, "b": other}, 0.1)
-    assert drawn(chart)[0]["data"][0]["z"] == [[None, 0.5], [0.5, None]]
-    assert chart is not None
-    assert "share 0.053" in chart.note  # .01 of .1 + .1 - .01
-    assert overlap_chart("k", {"a": one}, 0.1) is None
-
-
 def test_scores_have_their_threshold() -> None:
     linear, logarithmic = drawn(score_chart("k", "clip", summary().scores, 1.5))
     assert linear["layout"]["shapes"][0]["x0"] == 1.5
@@ -156,7 +140,6 @@ def test_plotly_is_given_no_markup(name: str) -> None:
         size_chart("k", rows, metrics_of(rows), styles),
         cost_chart("k", [*rows, *entries()], metrics_of(rows), styles | line_styles(entries()), [name]),
         kept_chart("k", rows, summaries),
-        overlap_chart("k", summaries, 0.1),
     ]
     traces = [trace for chart in charts for variant in drawn(chart) for trace in variant["data"]]
     for trace in traces:
