@@ -23,7 +23,6 @@ _MARK, _BLANK = b"pairsift CRC-32 ", b"00000000"
 ROOM = {"crc32": (_MARK + _BLANK).decode()}
 _CHECKED, _LISTED = {".parquet", ".arrow"}, {".tar", ".npy"}
 _TAIL = 1 << 20  # bytes, more than a footer has after the metadata
-Version = tuple[int, int, int]
 log = logging.getLogger(__name__)
 
 
@@ -109,7 +108,7 @@ def _write_crc(file: Path) -> bool:
     return True
 
 
-def _damage(path: Path, version: Version) -> str:
+def _damage(path: Path, version: tuple[int, int, int]) -> str:
     """Return how a file differs from its CRC, nothing if it does not; version: of the file."""
     if path.suffix not in {*_CHECKED, ".npy"} or path.is_dir() or not is_checked(path):
         return ""
@@ -141,7 +140,7 @@ def _seal_path(path: Path) -> Path:
     return path / SEAL if path.is_dir() else path.with_name(f".{path.name}{SEAL}")
 
 
-def _version(path: Path) -> Version:
+def _version(path: Path) -> tuple[int, int, int]:
     """Return what differs between a file or folder and another one that takes its place."""
     stat = path.stat()
     return stat.st_ino, stat.st_size, stat.st_mtime_ns

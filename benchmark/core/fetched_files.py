@@ -1,4 +1,4 @@
-"""Files of the web that stay: fetched whole or out of a zip, through ``.NAME.part``, which later fetches continue."""
+"""Files of the web that stay: members of zips, or whole, through ``.NAME.part``, which later fetches continue."""
 
 import struct
 import zlib
@@ -18,7 +18,8 @@ def fetch_files(files: Mapping[Path, str]) -> None:
     """Fetch each URL to its path, several at a time; files that are there stay. Raises `StorageError`."""
 
     def fetch(path: Path) -> None:
-        part = _part(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.part")
         storage.download(files[path], part)
         put_in_place(part, path)
 
@@ -29,46 +30,36 @@ def fetch_files(files: Mapping[Path, str]) -> None:
 def fetch_members(url: str, members: Mapping[Path, str]) -> None:
     """Fetch members of a zip, each to its path, by the ranges of their bytes; files that are there stay.
 
-    Each is checked by its size and CRC. A server without ranges sends the whole zip, which is removed afterwards.
-    Raises `StorageError` for a damaged zip or one without a member, and for the network.
+    Each is checked by its size and CRC. Raises `StorageError` for a damaged zip or one without a member, for a server
+    that sends whole files only, and for the network.
     """
     missing = {path: name for path, name in members.items() if not path.is_file()}
     if not missing:
         return
-    source = url
     if not storage.gives_ranges(url):
-        copy = min(missing).with_name(f".{storage.file_name(url)}")
-        fetch_files({copy: url})
-        source = str(copy)
+        path, name = min(missing.items())
+        raise storage.StorageError(
+            f"the server of {url} sends whole files only; download it, and unzip {name} to {path}"
+        )
     try:
-        with storage.open_file(source) as file, ZipFile(file) as archive:
+        with storage.open_file(url) as file, ZipFile(file) as archive:
             found = {info.filename: info for info in archive.infolist()}
     except (BadZipFile, ValueError) as error:
         raise storage.StorageError(f"{url} must be a zip ({error})") from None
     if absent := set(missing.values()) - found.keys():
         raise storage.StorageError(f"{url} has no member {min(absent)}")
     for _ in prefetch_map(
-        lambda path: _fetch_member(source, found[missing[path]], path), missing, storage.CONNECTIONS
+        lambda path: _fetch_member(url, found[missing[path]], path), missing, storage.CONNECTIONS
     ):
         pass
-    if source != url:
-        Path(source).unlink()
-
-
-def _part(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.with_name(f".{path.name}.part")
 
 
 def _fetch_member(url: str, info: ZipInfo, path: Path) -> None:
     start = info.header_offset + _HEADER.size
     start += sum(_HEADER.unpack(storage.read_range(url, info.header_offset, start)))
-    end, part = start + info.compress_size, _part(path)
-    with part.open("ab") as file:
-        for first in range(start + file.tell(), end, storage.CHUNK):
-            file.write(storage.read_range(url, first, min(first + storage.CHUNK, end)))
-    data = part.read_bytes()
-    part.unlink()
+    end = start + info.compress_size
+    pieces = ((first, min(first + storage.CHUNK, end)) for first in range(start, end, storage.CHUNK))
+    data = b"".join(storage.read_range(url, *piece) for piece in pieces)
     try:
         if info.compress_type:
             data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, info.file_size + 1)

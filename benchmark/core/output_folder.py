@@ -56,8 +56,7 @@ def writable_folder(location: str, depth: int = DEPTH) -> Iterator[Path]:
 
     Raises `StorageError` if the folder cannot be read or written; it names the folder that has what was not uploaded.
     """
-    if is_remote(location):
-        check_writable(location)
+    check_writable(location)
     with local_copy(location, depth) as folder:
         copied = _versions(folder) if is_remote(location) else {}
         try:
@@ -67,11 +66,9 @@ def writable_folder(location: str, depth: int = DEPTH) -> Iterator[Path]:
                 _upload(folder, location.rstrip("/"), dict(_versions(folder).items() - copied.items()))
 
 
-def _versions(folder: Path) -> dict[str, tuple[int, int]]:
+def _versions(folder: Path) -> dict[str, tuple[object, object]]:
     """Return size and time of each file in a folder by its path there; hidden files are left out."""
-    files = {path.relative_to(folder): path.stat() for path in folder.rglob("*") if path.is_file()}
-    hidden = [name for name in files if any(part.startswith(".") for part in name.parts)]
-    return {str(n): (files[n].st_size, files[n].st_mtime_ns) for n in files.keys() - set(hidden)}
+    return {name: (file.size, file.written) for name, file in list_files(str(folder), DEPTH).items()}
 
 
 def _upload(folder: Path, url: str, names: Collection[str]) -> None:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 from urllib.parse import unquote
 
 from benchmark.core.cached_files import CACHE_VERSION, PROJECT, cache_home, is_checked, seal, value_crc
@@ -18,15 +19,8 @@ CHECKOUT = Path(__file__).resolve().parent.parent.parent
 REFERENCE_RESULTS = CHECKOUT / "results" / "reference"  # not in the wheel
 FLUSHED_AT_ONCE = 16
 _POINTER_BYTES = 1024  # of Git LFS, by its specification
-# Files of users, or with fingerprints and versions in their names.
-_Kept = Literal["augmented", "corenlp", "data", "demo", "exports", "icc", "kept_results", "remote", "sweeps"]
-_Computed = Literal[
-    "content", "digests", "downloads", "evaluation_images", "evalsets", "features", "fits", "hub", "launches",
-    "locks", "matplotlib", "near_images", "parts", "readable", "same_bytes", "scores", "selections", "subsets",
-    "survivors", "tar_index", "targets", "torchinductor", "trained", "trials",
-    "weak_labels",
-]  # fmt: skip
-Room = _Kept | _Computed  # the folders of the cache
+# Folders with files of users, or with fingerprints and versions in their names.
+_KEPT = {"augmented", "corenlp", "data", "demo", "exports", "icc", "kept_results", "remote", "sweeps"}
 
 
 def cache_dir() -> Path:
@@ -37,9 +31,9 @@ def cache_dir() -> Path:
     return Path(base) / PROJECT
 
 
-def cache_folder(room: Room, *parts: str) -> Path:
+def cache_folder(room: str, *parts: str) -> Path:
     """Return a folder of the cache. Rooms whose files can be computed again have the cache's version in the path."""
-    base = cache_dir() if room in get_args(_Kept) else cache_dir() / CACHE_VERSION
+    base = cache_dir() if room in _KEPT else cache_dir() / CACHE_VERSION
     return base.joinpath(room, *parts)
 
 
@@ -90,31 +84,22 @@ def portable_paths(text: str) -> str:
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success rename it to `path`, on failure remove it.
+def atomic_write(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Yield a temporary file or folder beside `path`, which takes its place on success, and is removed on failure.
 
-    The file gets the process's usual permissions: safetensors alone would write it for the owner only. Raises
+    Files get the process's usual permissions: safetensors alone would write them for the owner only. Raises
     `UnwritableError` where the disk does not take it.
     """
-    with disk_errors_as_one_line(path), temporary_beside(path) as temporary:
-        mode = temporary.stat().st_mode
+    with disk_errors_as_one_line(path), temporary_beside(path, folder=folder) as temporary:
+        mode = temporary.stat().st_mode & 0o666
         yield temporary
-        temporary.chmod(mode)
-        put_in_place(temporary, path)
-
-
-@contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`; on success it replaces `path`, on failure it is removed.
-
-    Its files get the process's usual permissions, as in `atomic_write`, which raises the same.
-    """
-    with disk_errors_as_one_line(path), temporary_beside(path, folder=True) as temporary:
-        yield temporary
-        for file in temporary.rglob("*"):
+        for file in (temporary, *temporary.rglob("*")):
             if file.is_file():
-                file.chmod(temporary.stat().st_mode & 0o666)
+                file.chmod(mode)
         put_in_place(temporary, path)
+
+
+atomic_folder = partial(atomic_write, folder=True)
 
 
 def put_in_place(written: Path, path: Path) -> None:

@@ -331,7 +331,6 @@ def _diagnose(error: Exception) -> tuple[str, bool]:
         "no credentials were found; set AWS_PROFILE, or see docs/own_pool.md": no_credentials,
         "the host name cannot be resolved": isinstance(root, socket.gaierror),
         "the connection was refused": isinstance(root, ConnectionRefusedError),
-        "no connection could be made": type(root).__name__ == "EndpointConnectionError",  # botocore's
         "no answer in time": isinstance(root, TimeoutError),
         f"the server answered {status}": status is not None,
     }

@@ -96,7 +96,6 @@ def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
     Raises `UserError` unless it is whole: fewer images would be another metric.
     """
     files: dict[str, dict[str, Member]] = {}  # by key and extension
-    dotted: dict[str, str] = {}  # the first name of each key
     drops, repeated, previous = Counter[str](), set[str](), ""
     with path.open("rb") as file:
         for member in tar_members(file, drops):
@@ -111,24 +110,17 @@ def tar_samples(name: str, path: Path, ending: str) -> list[TarSample]:
                     repeated.add(key)
                 kinds[suffix] = member
             elif suffix.rpartition(".")[2] in IMAGE_EXTENSIONS:
-                dotted.setdefault(key, member.name)
+                files.setdefault(key, {})  # a second dot cuts the key short: without an image it is refused
             previous = key
         if drops:
             raise UserError(f"evaluation set {name}: {path} is cut or damaged, or not a tar; fetch it again")
-        if odd := [
-            name for key, name in dotted.items() if files.get(key, {}).keys().isdisjoint(IMAGE_EXTENSIONS)
-        ]:
-            raise UserError(
-                f"evaluation set {name}: {odd[0]} in {path} must have one dot in its name, at which webdataset ends"
-                " the key; write the tar again, with names such as photo_00021.jpg"
-            )
         samples = []
         for key, kinds in files.items():
             image = next((kinds[kind] for kind in IMAGE_EXTENSIONS if kind in kinds), None)
             if image is None or ending not in kinds or key in repeated:
                 raise UserError(
                     f"evaluation set {name}: sample {key} in {path} must have one image and one .{ending} file;"
-                    " fetch it again"
+                    " fetch it again, or write it again with one dot in each name, at which webdataset ends the key"
                 )
             location = ImageFile(path, image.offset, image.size)
             samples.append(TarSample(key, location, _text(name, file, kinds[ending])))

@@ -130,7 +130,7 @@ def test_tars_of_evaluation_sets_take_what_pools_take(tmp_path: Path, ending: st
 
 
 def test_a_dotted_name_in_an_evaluation_tar_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"photo\.1\.jpg in .* must have one dot in its name"):
+    with pytest.raises(UserError, match=r"sample photo in .* with one dot in each name"):
         in_tar(tmp_path, "photo.1", "jpg")
 
 
