@@ -224,19 +224,16 @@ def earlier_seconds(job: Job, stage: str) -> tuple[float, Path] | None:
     """Return the seconds of a stage in the newest result with the same settings, and the folder of this result.
 
     Results in `results_dir` of this machine count first, then the reference results; none of another type of device.
-
-    Args:
-        job: its training is taken to last in proportion to its budget.
-        stage: ``select`` (scoring of the whole pool), ``train/MODEL`` or ``evaluate/MODEL``.
+    Stages: ``select`` (scores of the whole pool), ``train/MODEL`` (in proportion to its budget), ``evaluate/MODEL``.
     """
     device, (kind, _, name) = device_type(job.cfg.device), stage.partition("/")
-    wanted = _stage_settings(stage, recorded(job.cfg), recorded(filter_settings(job.cfg)))
+    wanted = _stage_settings(kind, name, recorded(job.cfg), recorded(filter_settings(job.cfg)))
     for folder in (job.results_dir, REFERENCE_RESULTS):
         for result in _newest_first(folder, folder.stat().st_mtime_ns if folder.is_dir() else 0):
             timed, here = result.stages.get(stage), folder == REFERENCE_RESULTS or result.machine == machine()
             if not here or timed is None or timed.device != device:
                 continue
-            if _stage_settings(stage, result.config, result.selection.config) != wanted:
+            if _stage_settings(kind, name, result.config, result.selection.config) != wanted:
                 continue
             if kind == "train":
                 report = result.downstream[name].training
@@ -254,9 +251,8 @@ def _newest_first(folder: Path, changed_ns: int) -> list[Result]:
     return sorted(results, key=lambda result: result.finished, reverse=True)
 
 
-def _stage_settings(stage: str, config: dict[str, Any], of_filter: dict[str, Any]) -> str:
+def _stage_settings(kind: str, name: str, config: dict[str, Any], of_filter: dict[str, Any]) -> str:
     """Return the settings that the seconds of a stage depend on, as text; evaluation sets count by their names."""
-    kind, _, name = stage.partition("/")
     if kind == "select":
         settings = [{**of_filter, "seed": None}, config["pool"]]
     else:

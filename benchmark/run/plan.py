@@ -69,8 +69,7 @@ class _JobPlan:
         self.unknown: list[str] = []  # stages without an earlier run
         settings = f"{recorded(job.cfg.filter)} {recorded(job.cfg.pool)}"
         self.scores_key, self.subset = settings, f"{settings} {job.cfg.size.samples} {job.cfg.seed}"
-        self.shards = self.parts = 0
-        self.selected = False
+        self.shards, self.parts, self.selected = 0, 0, False
         # A pool that was never read is not read for its plan, although it may be a copy of another.
         known = job.listed_pool is not None and _are_here([job.filter])
         if known and all(shard.is_identified for shard in scored_shards(job.pool, job.filter)):
