@@ -202,9 +202,6 @@ def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -
 def print_plan(jobs: Iterable[tuple[str, Job]]) -> None:
     """Print the plan of jobs, each with its name; nothing is run."""
     from benchmark.results.report.terminal import print_tables
-    from benchmark.run.plan import Plan
+    from benchmark.run.plan import plan_table
 
-    plan = Plan()
-    for name, job in jobs:
-        plan.add(name, job)
-    print_tables([plan.table()])
+    print_tables([plan_table(jobs)])

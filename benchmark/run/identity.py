@@ -1,8 +1,10 @@
-"""What a run is: its id, protocol and trainings, the facts of trackers, and an earlier result of the same run."""
+"""What a run is: its id, protocol and trainings, the facts of trackers, and earlier results."""
 
 import json
 import logging
+import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from benchmark.core.devices import device_type
 from benchmark.core.hashes import hash_json, hash_text
 from benchmark.core.images import DECODER
 from benchmark.core.launch import process_count
-from benchmark.core.paths import cache_dir, cache_folder
+from benchmark.core.paths import REFERENCE_RESULTS, cache_dir, cache_folder, portable_paths
 from benchmark.core.records import scan_records
 from benchmark.core.source_code import own_code
 from benchmark.core.uids import read_subset, unite_uids
@@ -31,6 +33,7 @@ from benchmark.results.protocol import (
     published_experiment,
     size_text,
 )
+from benchmark.results.provenance import machine
 from benchmark.results.result import Result
 from benchmark.results.trackers import RunFacts
 from benchmark.run.config import CONF, filter_family, filter_settings, recorded, resolved
@@ -215,3 +218,48 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
         reason = f"its filter, {since}, selects other pairs"
     log.info("%s is made again: %s", path, reason)
     return None
+
+
+def earlier_seconds(job: Job, stage: str) -> tuple[float, Path] | None:
+    """Return the seconds of a stage in the newest result with the same settings, and the folder of this result.
+
+    Results in `results_dir` of this machine count first, then the reference results; none of another type of device.
+    Stages: ``select`` (scores of the whole pool), ``train/MODEL`` (in proportion to its budget), ``evaluate/MODEL``.
+    """
+    device, (kind, _, name) = device_type(job.cfg.device), stage.partition("/")
+    wanted = _stage_settings(kind, name, recorded(job.cfg), recorded(filter_settings(job.cfg)))
+    for folder in (job.results_dir, REFERENCE_RESULTS):
+        for result in _newest_first(folder, folder.stat().st_mtime_ns if folder.is_dir() else 0):
+            timed, here = result.stages.get(stage), folder == REFERENCE_RESULTS or result.machine == machine()
+            if not here or timed is None or timed.device != device:
+                continue
+            if _stage_settings(kind, name, result.config, result.selection.config) != wanted:
+                continue
+            if kind == "train":
+                report = result.downstream[name].training
+                return report.seconds * job.models[name].training.samples_seen / report.samples_seen, folder
+            if kind == "select":  # it may have reused some scores or features
+                workers = job.cfg.engine.get("workers") or (os.cpu_count() or 1 if device == "cpu" else 1)
+                return max(timed.wall_seconds, result.scoring.seconds / workers), folder
+            return timed.wall_seconds, folder
+    return None
+
+
+@cache
+def _newest_first(folder: Path, changed_ns: int) -> list[Result]:
+    results = scan_records(folder, Result)[0].values()
+    return sorted(results, key=lambda result: result.finished, reverse=True)
+
+
+def _stage_settings(kind: str, name: str, config: dict[str, Any], of_filter: dict[str, Any]) -> str:
+    """Return the settings that the seconds of a stage depend on, as text; evaluation sets count by their names."""
+    if kind == "select":
+        settings = [{**of_filter, "seed": None}, config["pool"]]
+    else:
+        model, sets = config["downstream"][name], config["evalset"]
+        training = recipe_key(model.get("training", {}), workers=0) | {"samples_seen": None, "seed": None}
+        settings = [{**model, "training": training}]
+        if kind == "evaluate":
+            names, demo = sorted(sets.keys() - {LIMIT}), config["pool"].get("demo")
+            settings += [names, sets.get(LIMIT), demo, sorted(config["metrics"])]
+    return portable_paths(json.dumps(settings, sort_keys=True))  # paths in results are portable already

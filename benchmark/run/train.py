@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,8 @@ from benchmark.core.launch import is_first_to_end, is_main_process, process_coun
 from benchmark.core.paths import cache_dir, cache_folder, user_path
 from benchmark.core.storage import is_remote
 from benchmark.results.trackers import Tracker
-from benchmark.run.config import recorded
 from benchmark.run.identity import (
+    earlier_seconds,
     make_run_id,
     run_facts,
     training_fingerprint,
@@ -26,7 +27,6 @@ from benchmark.run.identity import (
 from benchmark.run.job import Job
 from benchmark.run.open_samples import AnySubset, open_samples
 from benchmark.run.output import print_result
-from benchmark.run.plan import OF_REFERENCE, Timings
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
 from downstream.evaluation.classification_sets import ClassificationSet
@@ -108,14 +108,9 @@ def reach_tars(subset: AnySubset, device: torch.device) -> None:
 
 def train_for(job: Job, name: str, subset: AnySubset, sha256: str) -> Trained:
     """Train the job's model `name` on the subset, or load it."""
-    timings = Timings(job.results_dir, job.device.type)
-    seconds, source = timings.training(name, recorded(job.cfg.downstream[name]))
-    time = "time unknown"
-    if seconds is not None:
-        amount = f"{seconds / 3600:,.0f} h" if seconds > 7200 else f"{max(seconds / 60, 1):.0f} min"
-        time = f"about {amount} {f'in {OF_REFERENCE}' if source == OF_REFERENCE else 'here'}"
     model, sets = job.models[name], job.evaluation_sets if is_main_process() else []
-    return train_model(model, subset, sha256, job.device, job.tracker, sets, time)
+    earlier = earlier_seconds(job, f"train/{name}")
+    return train_model(model, subset, sha256, job.device, job.tracker, sets, earlier)
 
 
 def train_model(
@@ -125,14 +120,14 @@ def train_model(
     device: torch.device,
     tracker: Tracker,
     sets: Sequence[EvaluationSet | ClassificationSet],
-    time: str = "time unknown",
+    earlier: tuple[float, Path] | None = None,
 ) -> Trained:
     """Train one model, or load it if the same training has been finished before.
 
     Args:
         sha256: hash of the pairs of `subset`, see `training_input`.
         sets: evaluation sets; the model is validated on a part of one if its training says so.
-        time: how long the training will take, for the log.
+        earlier: seconds of such a training and the folder of its result, for the log, see `earlier_seconds`.
     """
     model.validate = make_validation(model, sets)
     fingerprint = training_fingerprint(model, subset.identity(sha256), device.type, subset.captions.sha256)
@@ -142,8 +137,11 @@ def train_model(
         if not reused:
             samples, pairs = model.training.samples_seen, len(subset.epochs[0])
             epochs = f"{samples / pairs:,.1f}".removesuffix(".0")
-            length = f"{samples:,} samples, {epochs} epochs of {pairs:,} pairs, {time}"
-            log.info("%s: %s", model.name, length)
+            time = "no earlier run to estimate the time from"
+            if earlier:
+                time = f"about {timedelta(seconds=round(earlier[0]))}, as in {earlier[1]}"
+            length = f"{samples:,} samples, {epochs} epochs of {pairs:,} pairs"
+            log.info("%s: %s; %s", model.name, length, time)
         report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)
     if reused:

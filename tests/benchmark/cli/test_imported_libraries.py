@@ -99,10 +99,8 @@ def test_a_plan_finds_trainings_and_results_without_torch(
 ) -> None:
     command = ["filter=random", *small_demo, *SMALL_RUN[:-1], f"results_dir={tmp_path}"]
     assert run(*command).returncode == 0
-    again = "is there; a single run is made again, and replaces it."
-    for seeds, lines in (("seed=0", ["dual_encoder cached", again]), ("seed=0,1", ["cached cached cached"])):
-        plan = " ".join(run(*command, seeds, "plan=true").stdout.split())
-        assert [line for line in lines if line not in plan] == []
+    for seeds, line in (("seed=0", "dual_encoder cached"), ("seed=0,1", "cached cached cached")):
+        assert line in " ".join(run(*command, seeds, "plan=true").stdout.split())
     assert not imported(*([*command, seeds, "plan=true"] for seeds in ("seed=0", "seed=0,1")))[-1] & HEAVY
 
 

@@ -8,13 +8,16 @@ import pytest
 from benchmark.core.records import write_record
 from benchmark.pool import layout
 from benchmark.results.provenance import machine
+from benchmark.results.report.table import Table
+from benchmark.results.result import DownstreamResult, Scoring
 from benchmark.results.stopwatch import Stage
-from benchmark.run import plan
-from benchmark.run.identity import make_run_id
-from benchmark.run.plan import Plan, Timings
+from benchmark.run import identity
+from benchmark.run.config import filter_settings, recorded
+from benchmark.run.identity import earlier_seconds
+from benchmark.run.plan import TO_DO, plan_table
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
-from tests.benchmark.results.report.made_results import result
+from tests.benchmark.results.report.made_results import TRAINING, result
 from tests.command_line import Run, assert_one_line
 from tests.jobs import make_job
 from tests.pools import rows, write_pool
@@ -22,6 +25,12 @@ from tests.pools import rows, write_pool
 
 def files(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if "locks" not in path.parts}
+
+
+def texts(table: Table) -> list[str]:
+    """The cells of the only row."""
+    (row,) = table.rows
+    return [cell.text for cell in row]
 
 
 def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_path: Path) -> None:
@@ -42,30 +51,48 @@ def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_
     assert_one_line(run("task=report", "plan=true"), "plan=true is for task=score, select, train, run")
 
 
-def test_times_are_medians_of_runs_on_a_machine_like_this(
+def test_times_are_of_the_newest_run_with_the_settings_on_a_machine_like_this(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "REFERENCE_RESULTS", tmp_path / "reference")
-    made = [(tmp_path, seed, machine(), seconds) for seed, seconds in enumerate((4, 10, 6))]
-    made += [(tmp_path, 3, "another machine", 100), (tmp_path / "reference", 0, "another machine", 50)]
-    for folder, seed, where, seconds in made:
-        stages = {"pool": Stage(seconds, 2 * seconds, "cpu", seconds)}
-        write_record(folder, replace(result("icc", seed=seed), machine=where, stages=stages))
+    reference, own = tmp_path / "reference", tmp_path / "own"
+    monkeypatch.setattr(identity, "REFERENCE_RESULTS", reference)
+    settings = ["filter=random", "models=demo", "device=cpu", f"results_dir={own}", "engine.workers=2"]
+    config, of_filter = recorded(make_job(*settings).cfg), recorded(filter_settings(make_job(*settings).cfg))
 
-    def median(folder: Path, device: str, stage: str) -> tuple[float | None, str]:
-        seconds = Timings(folder, device)
-        return seconds.median(lambda run: seconds.stage(run, stage))
+    def write(folder: Path, day: int, seconds: float, of: str = machine()) -> None:
+        stages = {name: Stage(seconds, 1.0, "cpu", 1.0) for name in ("select", "evaluate/captioner")}
+        stages["train/captioner"] = Stage(0.1, 0.1, "cpu", 0.1)  # reused by this result
+        trained = DownstreamResult("c", replace(TRAINING, samples_seen=100, seconds=seconds), {}, {}, {})
+        made = result("random", seed=day, machine=of, finished=f"2026-01-0{day}", stages=stages)
+        made = replace(made, scoring=Scoring(3 * seconds, 1.0), config=config)
+        made = replace(made, selection=replace(made.selection, config=of_filter))
+        write_record(folder, replace(made, downstream={"captioner": trained}))
 
-    assert median(tmp_path, "cpu", "pool") == (6, f"{tmp_path}, on this machine")
-    assert median(tmp_path / "nothing", "cpu", "pool") == (50, "the reference results, on their machine")
-    assert median(tmp_path, "cpu", "train/captioner")[0] is None
-    assert median(tmp_path, "cuda", "pool")[0] is None
+    def told(stage: str, *more: str) -> tuple[float, Path] | None:
+        return earlier_seconds(make_job(*settings, "budget=30000", "seed=1", *more), stage)
+
+    stages = ("select", "train/captioner", "evaluate/captioner")
+    assert [told(stage) for stage in stages] == [None] * 3
+    write(reference, 1, 50, "another machine")
+    assert [told(stage) for stage in stages] == [(75, reference), (150, reference), (50, reference)]
+    write(own, 2, 8)
+    write(own, 1, 4)
+    write(own, 3, 100, "another machine")
+    assert [told(stage) for stage in stages] == [(12, own), (24, own), (8, own)]
+    assert told("select", "pool.demo.pairs=600") is told("select", "filter=clip") is None
+    assert told("train/captioner", "downstream.captioner.training.batch_size=7") is None
+    assert (
+        told("evaluate/captioner", "evalset.limit=5") is told("evaluate/captioner", "metrics=[bleu]") is None
+    )
+    assert told("train/dual_encoder") is None
+    monkeypatch.setattr(identity, "device_type", lambda name: "cuda")
+    assert [told(stage) for stage in stages] == [None] * 3
 
 
 def test_a_stage_is_planned_for_the_tasks_that_have_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "REFERENCE_RESULTS", tmp_path / "reference")
+    monkeypatch.setattr(identity, "REFERENCE_RESULTS", tmp_path / "reference")
     settings = ["pool=img2dataset", f"pool.url={write_pool(tmp_path / 'pool', [rows(6)])}", "size.samples=5"]
     settings += ["filter=no_filter", "models=demo", "downstream=dual_encoder", "engine.workers=1"]
     settings += [
@@ -73,25 +100,20 @@ def test_a_stage_is_planned_for_the_tasks_that_have_it(
         *(f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")),
     ]
 
-    def planned(task: str, sweep: Path | None = None) -> tuple[list[str], set[str], list[Path]]:
-        made = Plan()
-        made.add("job", make_job(f"task={task}", *settings, sweep=sweep))
-        return made.rows[0][1:5], {name for name in made.unknown if name.startswith("the time")}, made.again
+    def planned(task: str) -> tuple[list[str], str]:
+        table = plan_table([("job", make_job(f"task={task}", *settings))])
+        unknown = [note for note in table.notes if note.startswith("No earlier run")]
+        return texts(table)[1:5], "".join(unknown).removeprefix("No earlier run tells the time of ")
 
-    scoring, training = "the time of scoring with no_filter", "the time of training dual_encoder"
-    evaluating, trained = "the time of evaluating dual_encoder", "dual_encoder to do"
-    assert planned("score") == (["to do", "", "", ""], {scoring}, [])
-    assert planned("select") == (["to do", "to do", "", ""], {scoring}, [])
-    assert planned("train") == (["to do", "to do", trained, ""], {scoring, training}, [])
-    assert planned("run") == (["to do", "to do", trained, "to do"], {scoring, training, evaluating}, [])
+    scoring, training = "scoring with no_filter", "training dual_encoder"
+    evaluating, trained = "evaluating dual_encoder", "dual_encoder to do"
+    assert planned("score") == (["to do", "", "", ""], f"{scoring}.")
+    assert planned("select") == (["to do", "to do", "", ""], f"{scoring}.")
+    assert planned("train") == (["to do", "to do", trained, ""], f"{scoring}, {training}.")
+    assert planned("run") == (["to do", "to do", trained, "to do"], f"{scoring}, {training}, {evaluating}.")
     job = make_job("task=run", *settings)
     select_pairs(job, score_pairs(job))
-    path = tmp_path / "r" / f"{make_run_id(job, None)}.json"
-    assert planned("run")[2] == []
-    path.parent.mkdir()
-    path.write_text("{}")
-    assert planned("run") == (["cached", "cached", trained, "to do"], {training, evaluating}, [path])
-    assert planned("train")[2] == planned("run", sweep=tmp_path)[2] == []
+    assert planned("run") == (["cached", "cached", trained, "to do"], f"{training}, {evaluating}.")
 
 
 def test_a_plan_reads_no_file_to_know_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,8 +122,5 @@ def test_a_plan_reads_no_file_to_know_it(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(layout, "hash_file", hash_file)
     url = write_pool(tmp_path / "pool", [rows(4)])
-    made = plan.Plan()
-    made.add(
-        "a", make_job("pool=img2dataset", f"pool.url={url}", "filter=random", "size.samples=2", "task=select")
-    )
-    assert made.rows[0][:3] == ["a", plan.TO_DO, plan.TO_DO]
+    job = make_job("pool=img2dataset", f"pool.url={url}", "filter=random", "size.samples=2", "task=select")
+    assert texts(plan_table([("a", job)]))[:3] == ["a", TO_DO, TO_DO]
