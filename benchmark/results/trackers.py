@@ -1,20 +1,25 @@
 """Trackers log training curves and results: to Weights & Biases, to TensorBoard, or nowhere."""
 
+import io
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from benchmark.core.progress import CaptionedImage
 from benchmark.results.protocol import QUICK_TRY, Protocol
 from benchmark.results.report.leaderboard import REFERENCE
 from benchmark.results.result import Result
+from benchmark.results.run_folder import RunFiles
 
 # Names under which trackers log, and the dashboard finds it.
 SAMPLES_SEEN, VALIDATION, CAPTIONS, EXAMPLES = "samples_seen", "validation", "captions", "examples"
 PAIRS, HISTOGRAM, METRICS = "selection/pairs", "selection/histogram", "metrics"
 COLUMNS = ("filter_name", "filter_family", "selector_name", "pool_name", "size_name", "k", "seed")
+Row = Mapping[str, Any]  # values by column; an `image` is one of PIL's, or None
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,10 @@ class Tracker:
 
     def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
         """Log generated captions with their images and references."""
+        self.log_table(name, [vars(captioned) for captioned in captions], step)
+
+    def log_table(self, name: str, rows: Sequence[Row], step: int | None = None) -> None:
+        """Log rows as a table, if there are any."""
 
     def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
         """Log the whole result, whose JSON is ``<folder>.json``, and close.
@@ -70,6 +79,39 @@ class Tracker:
 
 class NoTracker(Tracker):
     """Logs nowhere."""
+
+
+def sample_tables(result: Result, folder: Path) -> dict[str, list[Row]]:
+    """Return tables by name: pairs of the pool, and the captions that each trained model wrote for examples."""
+    files = RunFiles(folder)
+    tables: dict[str, list[Row]] = {
+        PAIRS: [
+            {
+                "place": pair.place,
+                "image": _image(pair.thumbnail),
+                "caption": pair.caption,
+                "score": pair.score,
+                "uid": pair.uid,
+            }
+            for pair in files.gallery()
+        ]
+    }
+    for model in result.downstream:
+        tables[f"{model}/{EXAMPLES}"] = [
+            {
+                "evaluation": example.evaluation,
+                "image": _image(example.thumbnail),
+                "caption": caption,
+                "references": example.references,
+            }
+            for example, caption in files.captioned_examples(model)
+        ]
+    return tables
+
+
+def _image(thumbnail: bytes) -> Image.Image | None:
+    """Return a JPEG as an image; None without one."""
+    return Image.open(io.BytesIO(thumbnail)).convert("RGB") if thumbnail else None
 
 
 def metric_rows(result: Result, references: Sequence[Result]) -> list[dict[str, str | float | None]]:
