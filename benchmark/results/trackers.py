@@ -17,7 +17,7 @@ from benchmark.results.run_folder import RunFiles
 
 # Names under which trackers log, and the dashboard finds it.
 SAMPLES_SEEN, VALIDATION, CAPTIONS, EXAMPLES = "samples_seen", "validation", "captions", "examples"
-PAIRS, HISTOGRAM, METRICS = "selection/pairs", "selection/histogram", "metrics"
+PAIRS, HISTOGRAM = "selection/pairs", "selection/histogram"
 COLUMNS = ("filter_name", "filter_family", "selector_name", "pool_name", "size_name", "k", "seed")
 Row = Mapping[str, Any]  # values by column; an `image` is one of PIL's, or None
 
@@ -87,24 +87,24 @@ def sample_tables(result: Result, folder: Path) -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {
         PAIRS: [
             {
-                "place": pair.place,
-                "image": _image(pair.thumbnail),
-                "caption": pair.caption,
-                "score": pair.score,
-                "uid": pair.uid,
+                "place": p.place,
+                "image": _image(p.thumbnail),
+                "caption": p.caption,
+                "score": p.score,
+                "uid": p.uid,
             }
-            for pair in files.gallery()
+            for p in files.gallery()
         ]
     }
     for model in result.downstream:
         tables[f"{model}/{EXAMPLES}"] = [
             {
-                "evaluation": example.evaluation,
-                "image": _image(example.thumbnail),
+                "evaluation": e.evaluation,
+                "image": _image(e.thumbnail),
                 "caption": caption,
-                "references": example.references,
+                "references": e.references,
             }
-            for example, caption in files.captioned_examples(model)
+            for e, caption in files.captioned_examples(model)
         ]
     return tables
 
@@ -114,39 +114,31 @@ def _image(thumbnail: bytes) -> Image.Image | None:
     return Image.open(io.BytesIO(thumbnail)).convert("RGB") if thumbnail else None
 
 
-def metric_rows(result: Result, references: Sequence[Result]) -> list[dict[str, str | float | None]]:
-    """Return a row for each metric that has a value: its interval, random selection's mean, and the difference."""
-    rows: list[dict[str, str | float | None]] = []
-    for model, trained in result.downstream.items():
-        for evaluation, metrics in trained.evaluations.items():
-            for metric in metrics:
-                if metric.value is None:
-                    continue
-                named = [
-                    other.value
-                    for run in references
-                    for other in run.metrics(model, evaluation)
-                    if other.name == metric.name and other.value is not None
-                ]
-                random = statistics.fmean(named) if named else None
-                above = None if random is None else metric.value - random
-                low, high = metric.interval or (None, None)
-                facts = {"model": model, "evaluation": evaluation, "metric": metric.name, "unit": metric.unit}
-                numbers = {"value": metric.value, "low": low, "high": high, REFERENCE: random}
-                rows.append(facts | numbers | {f"above_{REFERENCE}": above})
-    return rows
-
-
 def result_values(result: Result, references: Sequence[Result]) -> dict[str, float]:
     """Return every metric that has a value as ``model/evaluation set/metric``, and counts of the kept pairs.
 
-    Its interval and its comparison with random selection, see `metric_rows`, follow as ``metric/low`` and so on.
+    Its interval, the mean of random selection, and the difference from it follow as ``metric/low`` and so on.
     """
-    values: dict[str, float] = {}
-    for row in metric_rows(result, references):
-        name = f"{row['model']}/{row['evaluation']}/{row['metric']}"
-        numbers = {key: value for key, value in row.items() if isinstance(value, float)}
-        values |= {name if key == "value" else f"{name}/{key}": value for key, value in numbers.items()}
-    kept = {f"kept/{kind}": float(count) for kind, count in result.kept.items()}
-    threshold = result.selection.threshold
-    return values | kept | ({} if threshold is None else {"threshold": threshold})
+    values = {f"kept/{kind}": float(count) for kind, count in result.kept.items()}
+    if result.selection.threshold is not None:
+        values["threshold"] = result.selection.threshold
+    of_random = [_metrics(run) for run in references]
+    for name, (value, interval) in _metrics(result).items():
+        values[name] = value
+        if interval:
+            values[f"{name}/low"], values[f"{name}/high"] = interval
+        if named := [metrics[name][0] for metrics in of_random if name in metrics]:
+            values[f"{name}/{REFERENCE}"] = statistics.fmean(named)
+            values[f"{name}/above_{REFERENCE}"] = value - statistics.fmean(named)
+    return values
+
+
+def _metrics(result: Result) -> dict[str, tuple[float, tuple[float, float] | None]]:
+    """Return the value and the interval of each metric that has a value."""
+    return {
+        f"{model}/{evaluation}/{metric.name}": (metric.value, metric.interval)
+        for model, trained in result.downstream.items()
+        for evaluation, metrics in trained.evaluations.items()
+        for metric in metrics
+        if metric.value is not None
+    }

@@ -19,12 +19,10 @@ from benchmark.results.run_folder import RunFiles
 from benchmark.results.selection_summary import Histogram
 from benchmark.results.trackers import (
     HISTOGRAM,
-    METRICS,
     SAMPLES_SEEN,
     Row,
     RunFacts,
     Tracker,
-    metric_rows,
     result_values,
     sample_tables,
 )
@@ -86,9 +84,8 @@ class WandbTracker(Tracker):
         return visible(value) if isinstance(value, str) else value
 
     def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
-        """Put the metrics into the run's summary; log them, the selection, the examples and the files, and close."""
+        """Put the metrics into the run's summary; log the selection, the examples and the files, and close."""
         self._run.summary.update(result_values(result, references))
-        self.log_table(METRICS, metric_rows(result, references))
         if summary := RunFiles(folder).summary():
             self._log_scores(summary.scores, result.filter)
         for name, rows in sample_tables(result, folder).items():
