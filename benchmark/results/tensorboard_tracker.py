@@ -35,7 +35,7 @@ class TensorBoardTracker(Tracker):
 
         self._facts = run
         self._writer: Any = SummaryWriter(str(self.folder / run.run_id))
-        for name, facts in (("run", run.columns()), ("config", run.config)):
+        for name, facts in (("run", run.columns), ("config", run.config)):
             self._writer.add_text(name, f"<pre>{html.escape(json.dumps(facts, indent=2))}</pre>")
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
@@ -46,11 +46,11 @@ class TensorBoardTracker(Tracker):
     def log_table(self, name: str, rows: Sequence[Row], step: int | None = None) -> None:
         """Log rows as text, and their images as one strip in the same order, if there are any."""
         if rows:
-            header = [column for column in rows[0] if column != "image"]
+            header = [column for column in rows[0] if column != "thumbnail"]
             self._writer.add_text(
                 name, _table(header, [[row[column] for column in header] for row in rows]), step
             )
-            self._writer.add_image(name, _strip(row["image"] for row in rows), step, dataformats="HWC")
+            self._writer.add_image(name, _strip(row["thumbnail"] for row in rows), step, dataformats="HWC")
 
     def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
         """Log metrics, settings, the selection and the examples, and close."""
@@ -58,7 +58,7 @@ class TensorBoardTracker(Tracker):
 
         values = result_values(result, references)
         self.log(values)
-        for part in hparams(self._facts.columns(), values):  # add_hparams would make a separate run
+        for part in hparams(self._facts.columns, values):  # add_hparams would make a separate run
             self._writer.file_writer.add_summary(part)
         if summary := RunFiles(folder).summary():
             scores = summary.scores

@@ -10,48 +10,24 @@ from typing import Any
 from PIL import Image
 
 from benchmark.core.progress import CaptionedImage
-from benchmark.results.protocol import QUICK_TRY, Protocol
 from benchmark.results.report.leaderboard import REFERENCE
 from benchmark.results.result import Result
-from benchmark.results.run_folder import RunFiles
+from benchmark.results.run_folder import Example, GalleryPair, RunFiles
 
 # Names under which trackers log, and the dashboard finds it.
 SAMPLES_SEEN, VALIDATION, CAPTIONS, EXAMPLES = "samples_seen", "validation", "captions", "examples"
 PAIRS, HISTOGRAM = "selection/pairs", "selection/histogram"
-COLUMNS = ("filter_name", "filter_family", "selector_name", "pool_name", "size_name", "k", "seed")
-Row = Mapping[str, Any]  # values by column; an `image` is one of PIL's, or None
+Row = Mapping[str, Any]  # values by column; `thumbnail` is an image, or None
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """A run as it begins. Names are names of the chosen configs; `size_name` is as written for the paper's pool."""
+    """A run as it begins."""
 
     run_id: str
     task: str
-    filter_name: str
-    filter_family: str
-    selector_name: str
-    pool_name: str
-    size_name: str
-    k: int
-    seed: int
+    columns: Mapping[str, str | int]  # to group runs by; none has the name of a group of the configuration
     config: Mapping[str, Any]
-    protocol: Protocol | None = None  # None for tasks that evaluate nothing
-
-    def columns(self) -> dict[str, str | int]:
-        """Return the facts as flat columns; none of them has the name of a group of the configuration."""
-        columns: dict[str, str | int] = {name: getattr(self, name) for name in COLUMNS}
-        if self.protocol is not None:
-            columns["protocol_name"] = self.protocol.name
-            columns["protocol_fingerprint"] = self.protocol.fingerprint
-        return columns
-
-    def tags(self) -> list[str]:
-        """Return pool, filter, size, the published protocol if the run has one, and whether it is a quick try."""
-        tags = [self.pool_name, self.filter_name, self.size_name]
-        if self.protocol:
-            tags += [self.protocol.published or "", QUICK_TRY if self.protocol.is_quick_try else ""]
-        return [tag for tag in tags if tag]
 
 
 class Tracker:
@@ -65,7 +41,8 @@ class Tracker:
 
     def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
         """Log generated captions with their images and references."""
-        self.log_table(name, [vars(captioned) for captioned in captions], step)
+        rows = [{"thumbnail": c.image, "caption": c.caption, "references": c.references} for c in captions]
+        self.log_table(name, rows, step)
 
     def log_table(self, name: str, rows: Sequence[Row], step: int | None = None) -> None:
         """Log rows as a table, if there are any."""
@@ -84,34 +61,19 @@ class NoTracker(Tracker):
 def sample_tables(result: Result, folder: Path) -> dict[str, list[Row]]:
     """Return tables by name: pairs of the pool, and the captions that each trained model wrote for examples."""
     files = RunFiles(folder)
-    tables: dict[str, list[Row]] = {
-        PAIRS: [
-            {
-                "place": p.place,
-                "image": _image(p.thumbnail),
-                "caption": p.caption,
-                "score": p.score,
-                "uid": p.uid,
-            }
-            for p in files.gallery()
-        ]
-    }
+    tables = {PAIRS: [_row(pair) for pair in files.gallery()]}
     for model in result.downstream:
+        captioned = files.captioned_examples(model)
         tables[f"{model}/{EXAMPLES}"] = [
-            {
-                "evaluation": e.evaluation,
-                "image": _image(e.thumbnail),
-                "caption": caption,
-                "references": e.references,
-            }
-            for e, caption in files.captioned_examples(model)
+            {**_row(example), "caption": caption} for example, caption in captioned
         ]
     return tables
 
 
-def _image(thumbnail: bytes) -> Image.Image | None:
-    """Return a JPEG as an image; None without one."""
-    return Image.open(io.BytesIO(thumbnail)).convert("RGB") if thumbnail else None
+def _row(shown: GalleryPair | Example) -> Row:
+    """Return the fields, the thumbnail as an image, None if it is empty."""
+    jpeg = shown.thumbnail
+    return {**vars(shown), "thumbnail": Image.open(io.BytesIO(jpeg)).convert("RGB") if jpeg else None}
 
 
 def result_values(result: Result, references: Sequence[Result]) -> dict[str, float]:

@@ -27,6 +27,8 @@ from benchmark.results.trackers import (
     sample_tables,
 )
 
+TAGS = ("pool_name", "filter_name", "size_name")
+
 
 class WandbTracker(Tracker):
     """Logs one run. Runs of one sweep share `group`; without `entity`, a team, the user is meant."""
@@ -52,8 +54,8 @@ class WandbTracker(Tracker):
             name=run.run_id,
             resume="allow",
             job_type=run.task,
-            tags=[tag[:64] for tag in run.tags()],  # W&B's limit
-            config=dict(run.config) | run.columns(),
+            tags=[str(run.columns[name])[:64] for name in TAGS],  # W&B's limit
+            config={**run.config, **run.columns},
             mode=mode,
             reinit="finish_previous",
             # Its metadata would be the command line, whose URLs may have credentials, and the machine's name.
@@ -111,7 +113,7 @@ class WandbTracker(Tracker):
             json.dump(asdict(result.selection), file, indent=2)
         record = self._wandb.Artifact(f"result-{self._run.id}", type="result")
         record.add_file(f"{folder}.json")
-        aliases = [_allowed(self._facts.filter_name), _allowed(self._facts.size_name)]
+        aliases = [_allowed(str(self._facts.columns[name])) for name in ("filter_name", "size_name")]
         for artifact in (subset, record):
             self._run.log_artifact(artifact, aliases=aliases)
 

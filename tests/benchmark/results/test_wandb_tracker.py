@@ -94,9 +94,9 @@ def test_scores_are_a_table_of_pool_and_kept(logged: OfflineRun) -> None:
 def test_pairs_have_thumbnails_and_captions_as_text(logged: OfflineRun) -> None:
     rows, images = logged.table("selection/pairs")
     kept, dropped = rows
-    assert [kept[0], kept[2], kept[3]] == ["kept", SCRIPT, 0.75]
-    assert kept[1]["_type"] == "image-file"
-    assert dropped[:3] == ["dropped", None, "a dog"]
+    assert kept[:4] == ["kept", "0" * 32, SCRIPT, 0.75]
+    assert kept[4]["_type"] == "image-file"
+    assert dropped[2:5] == ["a dog", 0.25, None]
     (file,) = images
     assert Image.open(file).size == (48, 32)
 
@@ -106,7 +106,7 @@ def test_generated_captions_are_tables(logged: OfflineRun) -> None:
     assert [row[1:] for row in rows] == [[SCRIPT, "a cat\none cat"]]
     assert Image.open(images[0]).size == (96, 64)
     rows, images = logged.table("captioner/examples")
-    assert [[row[0], *row[2:]] for row in rows] == [["coco", SCRIPT, "a cat"]]
+    assert [[*row[:3], row[4]] for row in rows] == [["coco", "7", "a cat", SCRIPT]]
     assert len(images) == 1
 
 
