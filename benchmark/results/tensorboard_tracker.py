@@ -1,10 +1,10 @@
 """TensorBoard: one folder of event files per run; steps are samples seen."""
 
 import html
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,10 @@ from PIL import Image
 
 from benchmark.core.extras import require
 from benchmark.core.images import THUMBNAIL
-from benchmark.core.progress import CaptionedImage
 from benchmark.core.sanitize import visible
 from benchmark.results.result import Result
-from benchmark.results.run_folder import GalleryPair, RunFiles
-from benchmark.results.trackers import RunFacts, Tracker, result_values
+from benchmark.results.run_folder import RunFiles
+from benchmark.results.trackers import PAIRS, Row, RunFacts, Tracker, result_values, sample_tables
 
 MARKUP = frozenset("<>&\"'|`*_[]()!\\#~")
 
@@ -36,7 +35,7 @@ class TensorBoardTracker(Tracker):
 
         self._facts = run
         self._writer: Any = SummaryWriter(str(self.folder / run.run_id))
-        for name, facts in (("run", run.columns()), ("config", run.config)):
+        for name, facts in (("run", run.columns), ("config", run.config)):
             self._writer.add_text(name, f"<pre>{html.escape(json.dumps(facts, indent=2))}</pre>")
 
     def log(self, values: Mapping[str, float], step: int | None = None) -> None:
@@ -44,11 +43,14 @@ class TensorBoardTracker(Tracker):
         for name, value in values.items():
             self._writer.add_scalar(name, value, step)
 
-    def log_captions(self, name: str, captions: Sequence[CaptionedImage], step: int) -> None:
-        """Log the captions as text, and their images as one strip in the same order."""
-        lines = [[c.caption, " / ".join(c.references)] for c in captions]
-        self._writer.add_text(name, _table(["caption", "references"], lines), step)
-        self._writer.add_image(f"{name}/images", _strip(c.image for c in captions), step, dataformats="HWC")
+    def log_table(self, name: str, rows: Sequence[Row], step: int | None = None) -> None:
+        """Log rows as text, and their images as one strip in the same order, if there are any."""
+        if rows:
+            header = [column for column in rows[0] if column != "thumbnail"]
+            self._writer.add_text(
+                name, _table(header, [[row[column] for column in header] for row in rows]), step
+            )
+            self._writer.add_image(name, _strip(row["thumbnail"] for row in rows), step, dataformats="HWC")
 
     def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
         """Log metrics, settings, the selection and the examples, and close."""
@@ -56,16 +58,18 @@ class TensorBoardTracker(Tracker):
 
         values = result_values(result, references)
         self.log(values)
-        for part in hparams(self._facts.columns(), values):  # add_hparams would make a separate run
+        for part in hparams(self._facts.columns, values):  # add_hparams would make a separate run
             self._writer.file_writer.add_summary(part)
-        files = RunFiles(folder)
-        if summary := files.summary():
+        if summary := RunFiles(folder).summary():
             scores = summary.scores
             self._log_histogram("selection/scores_pool", scores.edges, scores.pool)
             self._log_histogram("selection/scores_kept", scores.edges, scores.kept)
-        self._log_pairs(files.gallery())
-        for model in result.downstream:
-            self._log_examples(model, files)
+        tables = sample_tables(result, folder)
+        place = itemgetter("place")
+        for name, rows in groupby(sorted(tables.pop(PAIRS), key=place), place):
+            self.log_table(f"selection/{name}", [*rows])
+        for name, examples in tables.items():
+            self.log_table(name, examples)
         self._writer.close()
 
     def _log_histogram(self, name: str, edges: Sequence[float], counts: Sequence[int]) -> None:
@@ -82,50 +86,26 @@ class TensorBoardTracker(Tracker):
             bucket_counts=list(counts),
         )
 
-    def _log_pairs(self, pairs: Sequence[GalleryPair]) -> None:
-        """Log the pairs of each place: a strip of their images, and their captions in the same order."""
-        by_place = sorted(pairs, key=lambda pair: pair.place)
-        for place, of_place in groupby(by_place, lambda pair: pair.place):
-            shown = list(of_place)
-            images = _strip(_picture(pair.thumbnail) for pair in shown)
-            self._writer.add_image(f"selection/{place}", images, dataformats="HWC")
-            lines = [[f"{pair.score:.4g}", pair.caption] for pair in shown]
-            self._writer.add_text(f"selection/{place}", _table(["score", "caption"], lines))
 
-    def _log_examples(self, model: str, files: RunFiles) -> None:
-        """Log the captions that the trained `model` wrote for the examples of the evaluation sets."""
-        captioned = files.captioned_examples(model)
-        if captioned:
-            lines = [[e.evaluation, caption, " / ".join(e.references)] for e, caption in captioned]
-            self._writer.add_text(f"{model}/examples", _table(["evaluation", "caption", "references"], lines))
-            images = _strip(_picture(example.thumbnail) for example, _ in captioned)
-            self._writer.add_image(f"{model}/examples", images, dataformats="HWC")
-
-
-def _picture(thumbnail: bytes) -> Image.Image:
-    """Return a JPEG as an image, grey without one."""
-    if not thumbnail:
-        return Image.new("RGB", (THUMBNAIL, THUMBNAIL), "grey")
-    return Image.open(io.BytesIO(thumbnail)).convert("RGB")
-
-
-def _strip(images: Iterator[Image.Image]) -> npt.NDArray[np.uint8]:
-    """Return images side by side, each in a square of `THUMBNAIL` pixels; shape (height, width, 3)."""
+def _strip(images: Iterator[Image.Image | None]) -> npt.NDArray[np.uint8]:
+    """Return images side by side, each in a square of `THUMBNAIL` pixels, grey without one; (height, width, 3)."""
     squares = []
     for image in images:
-        square = Image.new("RGB", (THUMBNAIL, THUMBNAIL), "white")
-        image.thumbnail((THUMBNAIL, THUMBNAIL))
-        square.paste(image, (0, 0))
+        square = Image.new("RGB", (THUMBNAIL, THUMBNAIL), "white" if image else "grey")
+        if image:
+            image.thumbnail((THUMBNAIL, THUMBNAIL))
+            square.paste(image, (0, 0))
         squares.append(np.asarray(square))
     return np.concatenate(squares, axis=1)
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a Markdown table; what is in a cell stays text."""
     lines = [header, ["---"] * len(header), *([_text(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _text(cell: str) -> str:
+def _text(cell: Any) -> str:
     """Return `cell` as one line in which neither HTML nor Markdown means anything."""
-    return "".join(f"&#{ord(c)};" if c in MARKUP else c for c in visible(" ".join(cell.split())))
+    text = " / ".join(cell) if isinstance(cell, tuple) else f"{cell:.4g}" if isinstance(cell, float) else cell
+    return "".join(f"&#{ord(c)};" if c in MARKUP else c for c in visible(" ".join(text.split())))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import wandb
 from wandb_workspaces import workspaces
 from wandb_workspaces.expr import Config
 from wandb_workspaces.reports.v2 import interface as reports
@@ -17,7 +18,6 @@ from benchmark.results.trackers import CAPTIONS, EXAMPLES, HISTOGRAM, PAIRS, SAM
 VIEW = "pairsiftfilters"  # in the view's address; always the same, so that the view is found and replaced
 GROUPS = ("protocol_fingerprint", "filter_name")  # runs of one protocol are compared; seeds are averaged
 COLUMNS = ("filter_family", "protocol_name", "size_name", "seed")
-WIDTH, HEIGHT = 8, 6  # of a panel, in a grid of 24 columns
 CURVES = ("loss", "lr", "gradient_norm", "samples_per_second")
 
 
@@ -63,8 +63,6 @@ def panels(settings: DashboardSettings) -> dict[str, list[Any]]:
     for section, shown in sections.items():
         for number, panel in enumerate(shown):
             panel._id = f"{section} {number}"  # else random: the same settings would make another view
-            x, y = WIDTH * (number % 3), HEIGHT * (number // 3)
-            panel.layout = reports.Layout(x=x, y=y, w=WIDTH, h=HEIGHT)
     return sections
 
 
@@ -105,21 +103,12 @@ def report(settings: DashboardSettings) -> reports.Report:
 
 def save(settings: DashboardSettings) -> list[str]:
     """Save the view and the report, replacing an earlier call's; return their addresses."""
-    import wandb
-
     try:
         return [_save_view(settings), _save_report(settings, wandb.Api())]
     except wandb.errors.Error as error:
         raise UserError(
             f"W&B refused the dashboard of {settings.entity}/{settings.project}: {error}"
         ) from error
-
-
-def default_entity() -> str:
-    """Return the user or team that W&B logs to by default."""
-    import wandb
-
-    return str(wandb.Api().default_entity)
 
 
 def _save_view(settings: DashboardSettings) -> str:

@@ -26,9 +26,11 @@ def dashboard(job: Job) -> None:
     require("dashboard")
     if not has_key():
         raise UserError("task=dashboard needs a W&B account; run `wandb login`, or set WANDB_API_KEY")
-    from benchmark.results.wandb_dashboard import default_entity, save
+    import wandb
 
-    for url in save(dashboard_settings(job, job.cfg.task.entity or default_entity())):
+    from benchmark.results.wandb_dashboard import save
+
+    for url in save(dashboard_settings(job, job.cfg.task.entity or str(wandb.Api().default_entity))):
         print_result(url)
 
 

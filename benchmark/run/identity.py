@@ -165,20 +165,22 @@ def training_fingerprint(
 
 
 def run_facts(job: Job, run_id: str, samples: int, protocol: Protocol | None = None) -> RunFacts:
-    """Return the facts of a run that are known before it trains on so many samples per epoch."""
-    return RunFacts(
-        run_id=run_id,
-        task=job.task,
-        filter_name=job.choices["filter"],
-        filter_family=filter_family(job.cfg),
-        selector_name=job.choices["selector"],
-        pool_name=str(job.cfg.pool.name),
-        size_name=size_text(job.cfg.size.samples),
-        k=job.k or samples,
-        seed=job.seed,
-        config=recorded(job.cfg),
-        protocol=protocol,
-    )
+    """Return the facts of a run that are known before it trains on so many samples per epoch.
+
+    Names are names of the chosen configs; `size_name` is as written for the paper's pool.
+    """
+    columns: dict[str, str | int] = {
+        "filter_name": job.choices["filter"],
+        "filter_family": filter_family(job.cfg),
+        "selector_name": job.choices["selector"],
+        "pool_name": str(job.cfg.pool.name),
+        "size_name": size_text(job.cfg.size.samples),
+        "k": job.k or samples,
+        "seed": job.seed,
+    }
+    if protocol:
+        columns |= {"protocol_name": protocol.name, "protocol_fingerprint": protocol.fingerprint}
+    return RunFacts(run_id, job.task, columns, recorded(job.cfg))
 
 
 def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:

@@ -21,11 +21,10 @@ CAPTIONS = [CaptionedImage(Image.new("RGB", (96, 64), "blue"), SCRIPT, ("a cat",
 
 
 def facts(run_id: str = "demo-clip-200k-seed0-ab", **config: Mapping[str, object]) -> RunFacts:
-    return RunFacts(
-        run_id=run_id, task="run", filter_name="clip", filter_family="clip", selector_name="best",
-        pool_name="demo", size_name="200k", k=2000, seed=0,
-        config={"filter": {"_target_": "F"}, "seed": 0, **config}, protocol=protocol(),
-    )  # fmt: skip
+    names = {"filter_name": "clip", "filter_family": "clip", "pool_name": "demo", "size_name": "200k"}
+    of_protocol = {"protocol_name": protocol().name, "protocol_fingerprint": protocol().fingerprint}
+    columns = {**names, **of_protocol, "k": 2000}
+    return RunFacts(run_id, "run", columns, {"filter": {"_target_": "F"}, "seed": 0, **config})
 
 
 def jpeg(colour: str) -> bytes:

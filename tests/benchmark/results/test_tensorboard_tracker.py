@@ -75,7 +75,7 @@ def test_pairs_and_captions_have_pictures(logged: Any) -> None:
     kept, dropped = picture(logged, "selection/kept"), picture(logged, "selection/dropped")
     assert kept.size == dropped.size == (192, 192)
     assert np.asarray(kept)[10, 10].tolist() == pytest.approx([254, 0, 0], abs=3)
-    assert picture(logged, "captioner/captions/images").size == (2 * 192, 192)
+    assert picture(logged, "captioner/captions").size == (2 * 192, 192)
     assert picture(logged, "captioner/examples").size == (192, 192)
 
 

@@ -1,12 +1,16 @@
 """The records of an offline W&B run by their kind."""
 
 import json
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import wandb
+from wandb.proto import wandb_internal_pb2
 
-from benchmark.results.wandb_tracker import read_records
+BLOCK, HEADER = 32768, 7  # bytes of LevelDB's log format, in which W&B writes the file of a run
+WHOLE, LAST = 1, 4  # kinds of a part of a record
 
 
 class OfflineRun:
@@ -38,6 +42,21 @@ class OfflineRun:
                 rows = json.loads(files[f"{name}.table.json"].read_text())["data"]
                 return rows, [file for path, file in files.items() if path.startswith("media/images/")]
         raise KeyError(name)
+
+
+def read_records(path: Path) -> Iterator[Any]:
+    """The records of a file that W&B wrote."""
+    data, message, position = path.read_bytes(), b"", HEADER
+    while position + HEADER <= len(data):
+        _, length, kind = struct.unpack_from("<IHB", data, position)
+        if (left := BLOCK - position % BLOCK) < HEADER or kind == 0:  # padding at the end of a block
+            position += left
+            continue
+        message += data[position + HEADER : position + HEADER + length]
+        position += HEADER + length
+        if kind in (WHOLE, LAST):
+            yield wandb_internal_pb2.Record.FromString(message)  # type: ignore[attr-defined]
+            message = b""
 
 
 def _items(items: Any) -> dict[str, Any]:

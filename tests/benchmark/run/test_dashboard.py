@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from benchmark.results import wandb_dashboard
@@ -12,7 +14,7 @@ def test_the_entity_is_the_typed_one_or_ones_own(
 ) -> None:
     saved: list[DashboardSettings] = []
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
-    monkeypatch.setattr(wandb_dashboard, "default_entity", lambda: "me")
+    monkeypatch.setattr("wandb.Api", lambda: SimpleNamespace(default_entity="me"))
     monkeypatch.setattr(wandb_dashboard, "save", lambda settings: saved.append(settings) or ["an address"])
     dashboard(make_job("task=dashboard", typed))
     assert [settings.entity for settings in saved] == [entity]

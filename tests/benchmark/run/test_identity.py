@@ -9,7 +9,7 @@ import pytest
 
 from benchmark.cli.overrides import normalised
 from benchmark.run.config import CONF
-from benchmark.run.identity import make_run_id, training_input
+from benchmark.run.identity import make_protocol, make_run_id, run_facts, training_input
 from benchmark.run.job import Job
 from tests.jobs import make_job
 from tests.pools import rows, write_metadata, write_pool
@@ -24,6 +24,15 @@ def job() -> Job:
 
 def test_published_results_keep_their_ids(job: Job) -> None:
     assert (REFERENCE / f"{make_run_id(job, None)}.json").is_file()
+
+
+def test_a_run_is_grouped_by_its_columns(job: Job) -> None:
+    protocol = make_protocol(job)
+    columns = run_facts(job, "id", 10, protocol).columns
+    named = {"filter_name": "random", "pool_name": "demo", "size_name": "200k", "seed": 0}
+    assert columns.items() >= named.items()
+    assert columns["protocol_fingerprint"] == protocol.fingerprint
+    assert "protocol_name" not in run_facts(job, "id", 10).columns  # of a task that evaluates nothing
 
 
 @pytest.mark.parametrize("name", ["sba", "vba", "icc"])
