@@ -17,7 +17,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from benchmark.cli.overrides import MAX_CHARACTERS
-from benchmark.cli.settings import FILTER, SETTINGS, TASKS
+from benchmark.cli.settings import FILTER, setting_types, task_types
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name, fits, plain_type, requirement
 from benchmark.core.sanitize import map_texts
@@ -42,8 +42,8 @@ def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
     """
     check = _Check(list(map(str, cfg)) if given is None else given)
     task = str(cfg.task.name)  # the name of a user's task may be a group of settings
-    own = {} if task in shipped_names("task") else {f"{task}?": Any}
-    problems = dict.fromkeys(check.problems(cfg, "", _schema_arguments(SETTINGS | own, cfg)))
+    own = {} if task in shipped_names("task") else {task: Any}
+    problems = dict.fromkeys(check.problems(cfg, "", _schema_arguments(setting_types() | own, cfg)))
     if problems:
         raise UserError("; ".join(problems))
 
@@ -109,7 +109,7 @@ class _Check:
         item = _item_type(kind)
         if name == "task":
             task = str(node.get("name"))
-            others = TASKS.get(task, {}) if task in shipped_names("task") else {"*": Any}
+            others = task_types(task) if task in shipped_names("task") else {"*": Any}
             arguments = _schema_arguments({"name": Name} | others, node)
         elif "_target_" in node:
             arguments = class_arguments(str(node["_target_"]))
@@ -145,10 +145,10 @@ def class_arguments(target: str) -> Arguments:
 
 
 def _schema_arguments(types: Mapping[str, Any], node: DictConfig) -> Arguments:
-    """Return a mapping of `benchmark.cli.settings` as the arguments of a node."""
-    named = {name.rstrip("?"): kind for name, kind in types.items() if name != "*"}
-    others = {key: types["*"] for key in map(str, node) if key not in named} if "*" in types else {}
-    return Arguments(named | others, frozenset(name for name in named if name in types))
+    """Return a mapping of `benchmark.cli.settings` as the arguments of a node, with its names in place of a star."""
+    names = [key for key in map(str, node) if key not in types] if "*" in types else []
+    named = {name: kind for name, kind in types.items() if name != "*"}
+    return Arguments(named | {name: types["*"] for name in names})
 
 
 def _item_type(kind: Any) -> Any:

@@ -6,7 +6,6 @@ Everything here is done before Hydra sees the arguments. An argument that cannot
 import re
 from argparse import ArgumentError, ArgumentParser
 from collections.abc import Sequence
-from itertools import accumulate
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override, RangeSweep
@@ -36,9 +35,6 @@ NESTED = re.compile(r"\$\{[^{}\"]*\$\{[^{}\"]*\}[^{}\"]*\}")  # which Hydra read
 PATH = re.compile(r"(/|\.\.?/|[a-z0-9+]+://)[^,\[\]{}\"$]*")
 
 MAX_CHARACTERS = 4_096  # of a value: the longest path that Linux opens; Python reads integers of 4,300 digits
-MAX_NAME = 200  # characters of the name of a setting; Hydra looks for a file of that name
-MAX_DEPTH = 20  # nested lists and mappings; Hydra's parser calls itself for each
-MAX_ARGUMENTS = 1_000
 MAX_RUNS = 1_000  # of a command; each is composed and checked before the first
 
 
@@ -60,20 +56,13 @@ for _long in ("--resolve", "--hydra-help"):
 def normalised(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a command as Hydra reads them: settings, then options.
 
-    Raises `UserError` if an argument is too long or too deeply nested, is not a setting, or has an impossible value.
+    Raises `UserError` if an argument is too long, is not a setting, or has an impossible value.
     """
-    if len(arguments) > MAX_ARGUMENTS:
-        raise UserError(f"a command must have at most {MAX_ARGUMENTS:,} arguments, not {len(arguments):,}")
     for argument in arguments:
         name, _, value = argument.partition("=")
-        if len(name) > MAX_NAME:
-            raise UserError(f"{name[:40]}...: a setting's name must have at most {MAX_NAME} characters")
         if len(value) > MAX_CHARACTERS:
             more = "put a longer list in a config of your own (--config-dir)"
             raise UserError(f"{name} must have at most {MAX_CHARACTERS:,} characters; {more}")
-        depths = accumulate((c in "[{(") - (c in "]})") for c in value)
-        if name not in FREE_TEXT and max(depths, default=0) > MAX_DEPTH:
-            raise UserError(f"{name} must be nested at most {MAX_DEPTH} deep")
     try:
         options, settings = OPTIONS.parse_known_args(arguments)
     except ArgumentError as error:

@@ -19,8 +19,9 @@ from benchmark.cli.check_settings import check_settings
 from benchmark.cli.help_text import EXAMPLES
 from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.cli.overrides import GROUPS, normalised
-from benchmark.cli.settings import TASKS
+from benchmark.cli.settings import DECLARED, setting_types, task_types
 from benchmark.core.errors import UserError
+from benchmark.core.ranges import PositiveFloat, PositiveInt
 from benchmark.core.uids import read_subset
 from benchmark.run.config import CONF, register_resolvers, resolved, shipped_names
 from tests.benchmark.cli.test_cli import run_process
@@ -226,6 +227,8 @@ WRONG_VALUES = [
     (f"{TRAINING}.optimizer=sgd", f"{TRAINING}.optimizer=sgd must be adamw or lamb"),
     (f"{TRAINING}.warmup_ratio=1", f"{TRAINING}.warmup_ratio=1 must be a number of at least 0 and below 1"),
     ("models.captioner.lr=-1", "models.captioner.lr=-1 must be a positive number"),
+    ("models.clip_scratch.warmup_steps=0", "models.clip_scratch.warmup_steps=0 must be a positive integer"),
+    ("icc.similarity.sba=cosine", "icc.similarity.sba=cosine must be edit or bertscore"),
     ("downstream.captioner.max_tokens=0", "downstream.captioner.max_tokens=0 must be a positive integer"),
     ("downstream.captioner.eval_batch_size=0", "downstream.captioner.eval_batch_size=0 must be"),
     ("downstream.captioner=5", "downstream.captioner=5 must be a group of settings"),
@@ -384,8 +387,18 @@ def test_unusual_spellings_make_real_runs(run: Run, tmp_path: Path) -> None:
     assert [len(read_subset(Path(path))) for path in done.stdout.split()] == [4, 6]
 
 
-def test_types_of_settings_are_those_of_shipped_tasks() -> None:
-    assert set(TASKS) <= set(shipped_names("task"))
+def test_a_declared_type_is_of_a_setting_or_a_task() -> None:
+    """A type below another name would be of no setting."""
+    groups = {*setting_types(), *shipped_names("task")}
+    assert {name.partition(".")[0] for name in DECLARED} <= groups
+
+
+def test_a_setting_has_the_type_of_its_default() -> None:
+    assert task_types("evaluate")["captioner"]["beams"] is PositiveInt
+    assert task_types("report")["folders"] == list[str]
+    assert task_types("report")["full"] is bool
+    assert setting_types()["models"]["captioner"]["lr"] is PositiveFloat
+    assert setting_types()["models"]["lstm_captioner"]["weak_encoder"] == str | None
 
 
 def test_settings_of_a_task_from_elsewhere_are_its_own_matter(default: DictConfig) -> None:
