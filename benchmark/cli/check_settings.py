@@ -29,9 +29,7 @@ NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", 
 GIVEN_BY_TASKS = {"weak_backbone.labels", *map("figure.{}".format, FIGURE_PARTS)}
 PROSE = frozenset({"explain", "prompt", "prompts", "templates"})  # their texts are not names or paths
 SHOWN = 100  # characters of a wrong value
-MAX_INTEGER = (1 << 63) - 1
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-MAX_PART = 255  # bytes of a part of a path, in any file system
 
 
 def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
@@ -148,7 +146,7 @@ def _schema_arguments(types: Mapping[str, Any], node: DictConfig) -> Arguments:
     """Return a mapping of `benchmark.cli.settings` as the arguments of a node, with its names in place of a star."""
     names = [key for key in map(str, node) if key not in types] if "*" in types else []
     named = {name: kind for name, kind in types.items() if name != "*"}
-    return Arguments(named | {name: types["*"] for name in names})
+    return Arguments(named | dict.fromkeys(names, types.get("*")))
 
 
 def _item_type(kind: Any) -> Any:
@@ -164,16 +162,11 @@ def requirement_of_any(name: str, value: Any) -> str | None:
         items = value.values() if isinstance(value, dict) else value
         return next((required for item in items if (required := requirement_of_any(name, item))), None)
     text = value if isinstance(value, str) else ""
-    # Not of a URL, or of several paths.
-    parts = text.split("/") if "://" not in text and "{" not in text else []
     is_prose = name.rpartition(".")[2] in PROSE
     unmet = {
         "a number": isinstance(value, float) and math.isnan(value),
-        "below 2^63": isinstance(value, int) and abs(value) > MAX_INTEGER,
         f"text of at most {MAX_CHARACTERS:,} characters": len(text) > MAX_CHARACTERS,
         "one line of text without control characters": not is_prose and CONTROL.search(text) is not None,
-        f"a path whose parts have at most {MAX_PART} bytes": not is_prose
-        and any(len(part.encode(errors="surrogatepass")) > MAX_PART for part in parts),
     }
     return next((required for required, is_unmet in unmet.items() if is_unmet), None)
 

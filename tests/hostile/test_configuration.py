@@ -19,6 +19,8 @@ NOT_PARSED = [
     (["filter.checkpoint=" + "x" * 10_000_000], f"filter.checkpoint {LONGER}"),
     ([f"seed={NINES}"], f"seed {LONGER}"),
     ([f"size={NINES}"], f"size {LONGER}"),
+    (["+filter." + ".".join("a" * 200) + "=1"], "error: File name too long: "),
+    (["filter.checkpoint=/" + "x" * 300], "error: File name too long: /xxx"),
     (["size=nan"], "size=nan must be a number, such as 200k"),
     (["size=-inf"], "size=-inf must be a number, such as 200k"),
     (["size=1e400"], "size=1e400 must be a number, such as 200k"),
@@ -45,9 +47,7 @@ NOT_RIGHT = [
     ("results_dir='a\nb'", f"results_dir=a\nb {LINE}"),
     ("filter.checkpoint='a\x1b[31mb'", f"filter.checkpoint=a\x1b[31mb {LINE}"),
     ("captions.files=['a\u2028b']", f"captions.files=[a\u2028b] {LINE}"),
-    ("models.icc.checkpoint='/tmp/" + "x" * 300 + "'", "must be a path whose parts have at most 255 bytes"),
     ("+filter._args_=[1]", "there is no setting 'filter._args_'"),
-    ("size.samples=99999999999999999999", "size.samples=99999999999999999999 must be below 2^63"),
     ("downstream.captioner.eval_batch_size=0", "downstream.captioner.eval_batch_size=0 must be a positive"),
     (
         "downstream.captioner.training.lr=nan",

@@ -189,7 +189,7 @@ NOT_COMPOSED = [
     ("lr=fast", "there is no setting 'lr'; did you mean downstream.captioner.training.lr=fast or"),
     ("filter=clip filter.modle=x", "there is no setting 'filter.modle'; did you mean filter.model=x?"),
     ("samples_sen=5", "there is no setting 'samples_sen'"),
-    ("task=select task.shards=3/8", "task.shards is a setting of task=score alone"),
+    ("task=select task.shards=3/8", "there is no setting 'task.shards'"),
     ("~filter.seed", "there is no setting 'filter.seed'"),
     ("--nosuch", "there is no setting 'nosuch'; `python -m benchmark --cfg job` shows all settings"),
     ("filter={a:1}", "filter takes the name of a config; `python -m benchmark --help filter` lists them"),
@@ -485,7 +485,6 @@ REMEDIES = [
     (f"{SELECT} pool.url=pool filter=rnadom", r"did you mean '(\w+)'"),
     (f"{SELECT} pool.url=pool +filter=random", r"write (filter=)NAME once"),
     (f"{SELECT} pool.url=pool filter=uid_list", r"add (filter\.path=)VALUE"),
-    (f"{SELECT} pool.url=pool shards=1/2", r"(task=score task\.shards=\S+)"),
     (
         "filter=random pool=img2dataset pool.url=pool size.samples=2 plan=true task=report",
         r"for task=score, (select)",
@@ -533,6 +532,6 @@ def retyped(command: Sequence[str], typed: Sequence[str], small_demo: Sequence[s
     if "=" not in typed[0]:
         return [*others, f"{last.partition('=')[0]}={typed[0]}"]
     names = {setting.partition("=")[0] for setting in typed}
-    unknown = last.partition("=")[0] in ("fliter", "pool.nfsw", "shards", "+filter")
+    unknown = last.partition("=")[0] in ("fliter", "pool.nfsw", "+filter")
     kept = others if unknown else command
     return [*(setting for setting in kept if setting.partition("=")[0] not in names), *typed]
