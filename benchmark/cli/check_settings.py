@@ -7,7 +7,6 @@ is imported only if the command gives that setting.
 import importlib
 import inspect
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,8 +15,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from benchmark.cli.overrides import MAX_CHARACTERS
-from benchmark.cli.settings import FILTER, setting_types, task_types
+from benchmark.cli.settings import setting_types, task_types
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name, fits, plain_type, requirement
 from benchmark.core.sanitize import map_texts
@@ -27,9 +25,8 @@ from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
 NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family", "after", "heading"})
 # Arguments that no setting gives.
 GIVEN_BY_TASKS = {"weak_backbone.labels", *map("figure.{}".format, FIGURE_PARTS)}
-PROSE = frozenset({"explain", "prompt", "prompts", "templates"})  # their texts are not names or paths
+BOUNDS = "benchmark.core.bounds.Bounds"  # the settings of every filter, next to the arguments of its class
 SHOWN = 100  # characters of a wrong value
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
@@ -99,8 +96,8 @@ class _Check:
             node[key] = value = map_texts(value, _decoded)
         if not fits(value, kind):
             yield f"{name}={_shown(value)} must be {requirement(kind)}{_remedy(name, value, kind)}"
-        elif required := requirement_of_any(name, value):
-            yield f"{name}={_shown(value)} must be {required}"
+        elif _has_nan(value):
+            yield f"{name}={_shown(value)} must be a number"
 
     def _group(self, node: DictConfig, name: str, kind: Any) -> Iterator[str]:
         """Check a group of settings."""
@@ -112,7 +109,7 @@ class _Check:
         elif "_target_" in node:
             arguments = class_arguments(str(node["_target_"]))
             if name.partition(".")[0] == "filter" or ".filters." in name:
-                arguments = replace(arguments, types={**arguments.types, **FILTER})
+                arguments = replace(arguments, types={**arguments.types, **class_arguments(BOUNDS).types})
         elif isinstance(kind, dict):
             arguments = _schema_arguments(kind, node)
         elif item is None:
@@ -156,19 +153,11 @@ def _item_type(kind: Any) -> Any:
     return get_args(kind)[1] if get_origin(kind) is dict else Any if kind is Any else None
 
 
-def requirement_of_any(name: str, value: Any) -> str | None:
-    """Return the requirement on settings of any type that a value does not meet; None if it meets all."""
+def _has_nan(value: Any) -> bool:
+    """Return whether a value is, or has in it, what is not a number."""
     if isinstance(value, list | dict):
-        items = value.values() if isinstance(value, dict) else value
-        return next((required for item in items if (required := requirement_of_any(name, item))), None)
-    text = value if isinstance(value, str) else ""
-    is_prose = name.rpartition(".")[2] in PROSE
-    unmet = {
-        "a number": isinstance(value, float) and math.isnan(value),
-        f"text of at most {MAX_CHARACTERS:,} characters": len(text) > MAX_CHARACTERS,
-        "one line of text without control characters": not is_prose and CONTROL.search(text) is not None,
-    }
-    return next((required for required, is_unmet in unmet.items() if is_unmet), None)
+        return any(map(_has_nan, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _remedy(name: str, value: Any, kind: Any) -> str:

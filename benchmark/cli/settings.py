@@ -24,7 +24,6 @@ from benchmark.run.config import CONF
 NODE = dict[str, Any]
 NODES = {"*": NODE}
 Path = Annotated[str, Field(min_length=1, description="one folder or file")]
-BOUND = Annotated[float | None, Field(description="a number, or null for no bound")]
 Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1")]
 
 
@@ -32,12 +31,6 @@ def or_null(meaning: str) -> Any:
     """Return the type of a positive integer or null, which has the given meaning."""
     return Annotated[PositiveInt | None, Field(description=f"a positive integer, or null for {meaning}")]
 
-
-# The settings of every filter, next to the arguments of its class.
-FILTER: dict[str, Any] = {
-    **dict.fromkeys(("minimum", "maximum"), BOUND),
-    **dict.fromkeys(("rank", "low_is_good"), bool),
-}
 
 # The settings whose default does not say their type, or that have none; below the name of a task, those of `task`.
 DECLARED: dict[str, Any] = {

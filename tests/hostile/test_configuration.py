@@ -38,15 +38,11 @@ NOT_PARSED = [
     ),
 ]
 NAME = "must be a name of at most 60 characters without slashes, not beginning with a dot"
-LINE = "must be one line of text without control characters"
 NOT_RIGHT = [
     ("pool.name=../..", f"pool.name=../.. {NAME}"),
     ("pool.name=''", f"pool.name= {NAME}"),
     ("evalset.coco.name=a/b", f"evalset.coco.name=a/b {NAME}"),
     ("task.name=../..", f"task.name=../.. {NAME}"),
-    ("results_dir='a\nb'", f"results_dir=a\nb {LINE}"),
-    ("filter.checkpoint='a\x1b[31mb'", f"filter.checkpoint=a\x1b[31mb {LINE}"),
-    ("captions.files=['a\u2028b']", f"captions.files=[a\u2028b] {LINE}"),
     ("+filter._args_=[1]", "there is no setting 'filter._args_'"),
     ("downstream.captioner.eval_batch_size=0", "downstream.captioner.eval_batch_size=0 must be a positive"),
     (
