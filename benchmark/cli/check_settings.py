@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
@@ -38,7 +38,7 @@ def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
     check = _Check(list(map(str, cfg)) if given is None else given)
     task = str(cfg.task.name)  # the name of a user's task may be a group of settings
     own = {} if task in shipped_names("task") else {task: Any}
-    problems = dict.fromkeys(check.problems(cfg, "", _schema_arguments(setting_types() | own, cfg)))
+    problems = dict.fromkeys(check.problems(cfg, "", Arguments.of(setting_types() | own)))
     if problems:
         raise UserError("; ".join(problems))
 
@@ -49,7 +49,12 @@ class Arguments:
 
     types: Mapping[str, Any]  # Any for objects
     required: frozenset[str] = frozenset()  # without a default
-    is_open: bool = False  # whether any other argument is taken (``**kwargs``)
+    others: Any = None  # type of arguments with any other name (``**kwargs``); None if there are none
+
+    @classmethod
+    def of(cls, types: Mapping[str, Any]) -> Self:
+        """Return a mapping of `benchmark.cli.settings`, in which a star means any other name."""
+        return cls({name: kind for name, kind in types.items() if name != "*"}, others=types.get("*"))
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,9 @@ class _Check:
         """Yield a sentence for each wrong setting below a name."""
         keys = [key for key in map(str, node) if key not in NOT_ARGUMENTS or not prefix]
         for key in filter(lambda key: self._is_given(prefix + key), keys):
-            if key in arguments.types or arguments.is_open:
-                yield from self._value(node, key, prefix + key, arguments.types.get(key, Any))
+            kind = arguments.types.get(key, arguments.others)
+            if kind is not None:
+                yield from self._value(node, key, prefix + key, kind)
             else:
                 hint = did_you_mean(key, arguments.types) if arguments.types else "it takes none"
                 yield f"there is no setting {prefix + key!r}; {hint}"
@@ -105,18 +111,18 @@ class _Check:
         if name == "task":
             task = str(node.get("name"))
             others = task_types(task) if task in shipped_names("task") else {"*": Any}
-            arguments = _schema_arguments({"name": Name} | others, node)
+            arguments = Arguments.of({"name": Name} | others)
         elif "_target_" in node:
             arguments = class_arguments(str(node["_target_"]))
             if name.partition(".")[0] == "filter" or ".filters." in name:
                 arguments = replace(arguments, types={**arguments.types, **class_arguments(BOUNDS).types})
         elif isinstance(kind, dict):
-            arguments = _schema_arguments(kind, node)
+            arguments = Arguments.of(kind)
         elif item is None:
             yield f"{name} must be {requirement(kind)}"
             return
         else:
-            arguments = Arguments(dict.fromkeys(map(str, node), item))
+            arguments = Arguments({}, others=item)
         yield from self.problems(node, f"{name}.", arguments)
 
 
@@ -135,15 +141,8 @@ def class_arguments(target: str) -> Arguments:
     return Arguments(
         {p.name: plain_type(hints.get(p.name)) for p in named},
         frozenset(p.name for p in named if p.default is p.empty),
-        any(p.kind is p.VAR_KEYWORD for p in taken),
+        Any if any(p.kind is p.VAR_KEYWORD for p in taken) else None,
     )
-
-
-def _schema_arguments(types: Mapping[str, Any], node: DictConfig) -> Arguments:
-    """Return a mapping of `benchmark.cli.settings` as the arguments of a node, with its names in place of a star."""
-    names = [key for key in map(str, node) if key not in types] if "*" in types else []
-    named = {name: kind for name, kind in types.items() if name != "*"}
-    return Arguments(named | dict.fromkeys(names, types.get("*")))
 
 
 def _item_type(kind: Any) -> Any:

@@ -35,7 +35,7 @@ NESTED = re.compile(r"\$\{[^{}\"]*\$\{[^{}\"]*\}[^{}\"]*\}")  # which Hydra read
 PATH = re.compile(r"(/|\.\.?/|[a-z0-9+]+://)[^,\[\]{}\"$]*")
 
 MAX_CHARACTERS = 4_096  # of a value: the longest path that Linux opens; Python reads integers of 4,300 digits
-MAX_RUNS = 1_000  # of a command; each is composed and checked before the first
+MAX_VALUES = 1_000  # of a range; its values are listed
 
 
 # Hydra's options, which may be between settings; its own parser takes settings only in one piece.
@@ -99,8 +99,6 @@ def _not_a_setting(token: str, before: str) -> str:
             return f"{token!r} names no setting; did you mean {group}={token}?"
     if token in GROUPS:
         return f"{token} needs a value: {token}=NAME; `python -m benchmark --help {token}` lists the names"
-    if token == "help":
-        return "'help' names no setting; did you mean --help?"
     if "=" in before and not token.startswith("-"):
         return f"{token!r} names no setting; put quotes around a value with spaces: '{before} {token}'"
     return f"{token!r} names no setting; write NAME=VALUE; `python -m benchmark --help` lists what there is"
@@ -177,8 +175,8 @@ def sweep_values(override: Override) -> list[str]:
         raise UserError(f"{override.input_line} must be a pattern that names of configs fit, such as glob(*)")
     if isinstance(value, RangeSweep):
         span = abs((value.stop or 0) - (value.start or 0))
-        if not span <= MAX_RUNS * abs(value.step):  # not a number, either
-            raise UserError(f"{override.input_line} must have at most {MAX_RUNS:,} values")
+        if not span <= MAX_VALUES * abs(value.step):  # not a number, either
+            raise UserError(f"{override.input_line} must have at most {MAX_VALUES:,} values")
     if override.is_discrete_sweep():
         return list(override.sweep_string_iterator())
     return [override.get_value_element_as_str()]

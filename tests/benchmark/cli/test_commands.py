@@ -148,7 +148,7 @@ NOT_MEANT = [
     ("=5", "=5 names no setting; write NAME=VALUE"),
     ("icc", "'icc' names no setting; did you mean filter=icc?"),
     ("report", "'report' names no setting; did you mean task=report?"),
-    ("help", "did you mean --help?"),
+    ("help", "`python -m benchmark --help` lists what there is"),
     ("filter", "filter needs a value: filter=NAME"),
     ("results_dir", "'results_dir' names no setting; write NAME=VALUE"),
     ("task.explain=a dog", "put quotes around a value with spaces: 'task.explain=a dog'"),
