@@ -7,17 +7,15 @@ is imported only if the command gives that setting.
 import importlib
 import inspect
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from benchmark.cli.overrides import MAX_CHARACTERS
-from benchmark.cli.settings import FILTER, SETTINGS, TASKS
+from benchmark.cli.settings import setting_types, task_types
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name, fits, plain_type, requirement
 from benchmark.core.sanitize import map_texts
@@ -27,11 +25,8 @@ from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
 NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family", "after", "heading"})
 # Arguments that no setting gives.
 GIVEN_BY_TASKS = {"weak_backbone.labels", *map("figure.{}".format, FIGURE_PARTS)}
-PROSE = frozenset({"explain", "prompt", "prompts", "templates"})  # their texts are not names or paths
+BOUNDS = "benchmark.core.bounds.Bounds"  # the settings of every filter, next to the arguments of its class
 SHOWN = 100  # characters of a wrong value
-MAX_INTEGER = (1 << 63) - 1
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-MAX_PART = 255  # bytes of a part of a path, in any file system
 
 
 def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
@@ -42,8 +37,8 @@ def check_settings(cfg: DictConfig, given: Sequence[str] | None = None) -> None:
     """
     check = _Check(list(map(str, cfg)) if given is None else given)
     task = str(cfg.task.name)  # the name of a user's task may be a group of settings
-    own = {} if task in shipped_names("task") else {f"{task}?": Any}
-    problems = dict.fromkeys(check.problems(cfg, "", _schema_arguments(SETTINGS | own, cfg)))
+    own = {} if task in shipped_names("task") else {task: Any}
+    problems = dict.fromkeys(check.problems(cfg, "", Arguments.of(setting_types() | own)))
     if problems:
         raise UserError("; ".join(problems))
 
@@ -54,7 +49,12 @@ class Arguments:
 
     types: Mapping[str, Any]  # Any for objects
     required: frozenset[str] = frozenset()  # without a default
-    is_open: bool = False  # whether any other argument is taken (``**kwargs``)
+    others: Any = None  # type of arguments with any other name (``**kwargs``); None if there are none
+
+    @classmethod
+    def of(cls, types: Mapping[str, Any]) -> Self:
+        """Return a mapping of `benchmark.cli.settings`, in which a star means any other name."""
+        return cls({name: kind for name, kind in types.items() if name != "*"}, others=types.get("*"))
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,9 @@ class _Check:
         """Yield a sentence for each wrong setting below a name."""
         keys = [key for key in map(str, node) if key not in NOT_ARGUMENTS or not prefix]
         for key in filter(lambda key: self._is_given(prefix + key), keys):
-            if key in arguments.types or arguments.is_open:
-                yield from self._value(node, key, prefix + key, arguments.types.get(key, Any))
+            kind = arguments.types.get(key, arguments.others)
+            if kind is not None:
+                yield from self._value(node, key, prefix + key, kind)
             else:
                 hint = did_you_mean(key, arguments.types) if arguments.types else "it takes none"
                 yield f"there is no setting {prefix + key!r}; {hint}"
@@ -101,27 +102,27 @@ class _Check:
             node[key] = value = map_texts(value, _decoded)
         if not fits(value, kind):
             yield f"{name}={_shown(value)} must be {requirement(kind)}{_remedy(name, value, kind)}"
-        elif required := requirement_of_any(name, value):
-            yield f"{name}={_shown(value)} must be {required}"
+        elif _has_nan(value):
+            yield f"{name}={_shown(value)} must be a number"
 
     def _group(self, node: DictConfig, name: str, kind: Any) -> Iterator[str]:
         """Check a group of settings."""
         item = _item_type(kind)
         if name == "task":
             task = str(node.get("name"))
-            others = TASKS.get(task, {}) if task in shipped_names("task") else {"*": Any}
-            arguments = _schema_arguments({"name": Name} | others, node)
+            others = task_types(task) if task in shipped_names("task") else {"*": Any}
+            arguments = Arguments.of({"name": Name} | others)
         elif "_target_" in node:
             arguments = class_arguments(str(node["_target_"]))
             if name.partition(".")[0] == "filter" or ".filters." in name:
-                arguments = replace(arguments, types={**arguments.types, **FILTER})
+                arguments = replace(arguments, types={**arguments.types, **class_arguments(BOUNDS).types})
         elif isinstance(kind, dict):
-            arguments = _schema_arguments(kind, node)
+            arguments = Arguments.of(kind)
         elif item is None:
             yield f"{name} must be {requirement(kind)}"
             return
         else:
-            arguments = Arguments(dict.fromkeys(map(str, node), item))
+            arguments = Arguments({}, others=item)
         yield from self.problems(node, f"{name}.", arguments)
 
 
@@ -140,15 +141,8 @@ def class_arguments(target: str) -> Arguments:
     return Arguments(
         {p.name: plain_type(hints.get(p.name)) for p in named},
         frozenset(p.name for p in named if p.default is p.empty),
-        any(p.kind is p.VAR_KEYWORD for p in taken),
+        Any if any(p.kind is p.VAR_KEYWORD for p in taken) else None,
     )
-
-
-def _schema_arguments(types: Mapping[str, Any], node: DictConfig) -> Arguments:
-    """Return a mapping of `benchmark.cli.settings` as the arguments of a node."""
-    named = {name.rstrip("?"): kind for name, kind in types.items() if name != "*"}
-    others = {key: types["*"] for key in map(str, node) if key not in named} if "*" in types else {}
-    return Arguments(named | others, frozenset(name for name in named if name in types))
 
 
 def _item_type(kind: Any) -> Any:
@@ -158,24 +152,11 @@ def _item_type(kind: Any) -> Any:
     return get_args(kind)[1] if get_origin(kind) is dict else Any if kind is Any else None
 
 
-def requirement_of_any(name: str, value: Any) -> str | None:
-    """Return the requirement on settings of any type that a value does not meet; None if it meets all."""
+def _has_nan(value: Any) -> bool:
+    """Return whether a value is, or has in it, what is not a number."""
     if isinstance(value, list | dict):
-        items = value.values() if isinstance(value, dict) else value
-        return next((required for item in items if (required := requirement_of_any(name, item))), None)
-    text = value if isinstance(value, str) else ""
-    # Not of a URL, or of several paths.
-    parts = text.split("/") if "://" not in text and "{" not in text else []
-    is_prose = name.rpartition(".")[2] in PROSE
-    unmet = {
-        "a number": isinstance(value, float) and math.isnan(value),
-        "below 2^63": isinstance(value, int) and abs(value) > MAX_INTEGER,
-        f"text of at most {MAX_CHARACTERS:,} characters": len(text) > MAX_CHARACTERS,
-        "one line of text without control characters": not is_prose and CONTROL.search(text) is not None,
-        f"a path whose parts have at most {MAX_PART} bytes": not is_prose
-        and any(len(part.encode(errors="surrogatepass")) > MAX_PART for part in parts),
-    }
-    return next((required for required, is_unmet in unmet.items() if is_unmet), None)
+        return any(map(_has_nan, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _remedy(name: str, value: Any, kind: Any) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from benchmark.cli.mistakes import explain_command, name_job
-from benchmark.cli.overrides import GROUPS, MAX_RUNS, OPTIONS, parse_overrides, sweep_values
+from benchmark.cli.overrides import GROUPS, OPTIONS, parse_overrides, sweep_values
 from benchmark.core.errors import MistakesError, UserError
 from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain_all
 
@@ -34,7 +32,7 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
 
     ``filter=random,clip`` is one sweep. An experiment may list several in `sweeps`. Each takes the other overrides of
     the command; of a setting that both give, the values that both list. Raises `UserError` if the overrides leave no
-    run of the experiment, or there are more than `MAX_RUNS`.
+    run of the experiment.
     """
     flags = [a for a in arguments if a.startswith("-") or "=" not in a]
     if SHOWS & {flag.partition("=")[0] for flag in flags}:
@@ -55,9 +53,6 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
         sweeps = [[f"{o.get_key_element()}={','.join(sweep_values(o))}" for o in overrides]]
     else:
         return []
-    runs = sum(math.prod(map(len, map(sweep_values, parse_overrides(sweep)))) for sweep in sweeps)
-    if runs > MAX_RUNS:
-        raise UserError(f"a command must have at most {MAX_RUNS:,} runs, not {runs:,}; split the sweep")
     return [flags + sweep for sweep in sweeps]
 
 
@@ -99,17 +94,6 @@ class SweepJob:
         hydra = self.composed.hydra
         chosen = {hydra.runtime.choices[f"hydra/{part}"] for part in ("launcher", "sweeper")}
         return chosen == {"basic"} and not (hydra.callbacks or hydra.job.env_set or hydra.job.chdir)
-
-
-def compose_run(arguments: Sequence[str]) -> DictConfig | None:
-    """Return the configuration of a single run, with the node `hydra`; None if Hydra's own options are among them.
-
-    Hydra's main composes twice: first to see whether the command is a sweep.
-    """
-    if any(re.match(r"-|[+~]*hydra\b", argument) for argument in arguments):
-        return None
-    with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
-        return compose("config", list(arguments), return_hydra_config=True)
 
 
 def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:

@@ -1,5 +1,6 @@
 """Mistakes of the user: one line for each, with the right spelling, and the end of the command."""
 
+import errno
 import re
 import shlex
 import sys
@@ -49,6 +50,8 @@ def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
 def end_with_error(error: Exception, explain_lines: Callable[[Exception], Sequence[str]]) -> NoReturn:
     """End with the lines on a mistake of the user, or with the traceback of any other error, without credentials."""
     own = own_bug(error)
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        end_with_mistakes(f"{error.strerror}: {error.filename}")
     if isinstance(error, USER_ERRORS) and not own:
         try:
             lines = explain_lines(error)
@@ -98,10 +101,6 @@ def _unknown(name: str, arguments: Sequence[str]) -> str:
     """Return the message for an unknown setting, with the names that could be meant."""
     if name in GROUPS:
         return f"{name} takes the name of a config; `python -m benchmark --help {name}` lists them"
-    if name in ("shards", "task.shards"):
-        return (
-            f"{name} is a setting of task=score alone: task=score task.shards=3/8 scores a part of the pool"
-        )
     # A misspelt group is answered without another composition.
     group = [] if "." in name else get_close_matches(name, GROUPS, n=1)
     suggestions = group or _meant(name, list(_names(_composed(name, arguments))))

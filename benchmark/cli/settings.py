@@ -1,12 +1,12 @@
 """The types of the settings that no class takes: top level, `size`, `captions`, `models`, `icc`, and tasks.
 
-A setting has the type of its values, or a mapping of the settings below its name: one with a question mark may be
-absent, and a star means any other name. `NODE` is a node with a `_target_` (a filter, a pool, ...): its settings are
-the arguments of its class.
+A setting has the type of its default in ``conf``, unless `DECLARED` names another. The settings below a node with a
+`_target_` (a filter, a pool, ...) are the arguments of its class; a star means any other name.
 """
 
 from typing import Annotated, Any, Literal
 
+from omegaconf import OmegaConf
 from pydantic import Field
 
 from benchmark.core.ranges import (
@@ -19,11 +19,11 @@ from benchmark.core.ranges import (
     Seed,
     SimilarityName,
 )
+from benchmark.run.config import CONF
 
 NODE = dict[str, Any]
 NODES = {"*": NODE}
 Path = Annotated[str, Field(min_length=1, description="one folder or file")]
-BOUND = Annotated[float | None, Field(description="a number, or null for no bound")]
 Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1")]
 
 
@@ -32,153 +32,100 @@ def or_null(meaning: str) -> Any:
     return Annotated[PositiveInt | None, Field(description=f"a positive integer, or null for {meaning}")]
 
 
-# The settings of every filter, next to the arguments of its class.
-FILTER: dict[str, Any] = {
-    **dict.fromkeys(("minimum", "maximum"), BOUND),
-    **dict.fromkeys(("rank", "low_is_good"), bool),
-}
-
-MODELS: dict[str, Any] = {
-    "clip": {"model": str, "pretrained": str | None, "precision": str},
-    "clip_minimum": Cosine,
-    "clip_duplicate": Cosine | None,
-    "captioner": {"encoder": str, "decoder": str, "lr": PositiveFloat, "encoder_lr_ratio": NonNegativeFloat},
-    "lstm_captioner?": {
-        "encoder": str,
-        "weak_encoder": str | None,
-        "lr": PositiveFloat,
-        **dict.fromkeys(("width", "word_threshold"), PositiveInt),
-    },
-    "weak_backbone": {
-        "architecture": str,
-        "image_size": PositiveInt,
-        "lr": PositiveFloat,
-        "topics": PositiveInt,
-    },
-    "dual_encoder": {"image": str, "text": str, "lr": PositiveFloat},
-    "clip_scratch": {"architecture": str, "batch_size": PositiveInt, "lr": PositiveFloat},
-    "icc": {
-        "clip": {"model": str, "pretrained": str | None},
-        "build": str | None,
-        "checkpoint": str,
-        "llm": str,
-        "max_new_tokens": PositiveInt,
-        "base": str,
-    },
-    "text_to_image": {"checkpoint": str, "steps": PositiveInt, "guidance": NonNegativeFloat},
-    "image_captioner": {"checkpoint": str, "prompt": str, "max_new_tokens": PositiveInt},
-    "pacscore": {"model": str, "pretrained": str | None, "checkpoint": str | None},
-    "bertscore": {"model": str, "num_layers": PositiveInt, "baseline_path?": str | None},
-    "polos": {"checkpoint": str | None, "encoder?": str},
-    **dict.fromkeys(("rewriter", "describer", "parser"), str),
-}
-
-ICC: dict[str, Any] = {
-    "output": Path,
-    "captions": NODE,
-    "training_captions": or_null("the default fraction"),
-    "scoring_captions": or_null("the default fraction"),
-    "bridge": NODE,
-    "bridge_max_tokens": PositiveInt,
-    "similarity": {"sba": SimilarityName, "vba": SimilarityName},
-    "mu": float,
-    "decoding": {
-        "sba": {"first_token": Literal["eos"] | None, "together": or_null("every beam by itself")},
-        "vba": {"returned": or_null("all beams")},
-    },
-    "images_dir": str | None,
-    "annotations": NODE | None,
-    "distillation": NODE,
-}
-
-SETTINGS: dict[str, Any] = {
+# The settings whose default does not say their type, or that have none; below the name of a task, those of `task`.
+DECLARED: dict[str, Any] = {
     "seed": Seed,
     "budget": Annotated[int, Field(gt=0, description="a number of samples, such as 2m, 500k or 20000")],
     "device": Device,
     "precision": Precision,
     "results_dir": Path,
-    "captions": {
-        "columns": list[str],
-        "files": list[str],
-        "use": Literal["sum", "draw"],
-        "weights": list[PositiveFloat] | None,
-    },
+    "captions.use": Literal["sum", "draw"],
+    "captions.weights": list[PositiveFloat] | None,
     "validate_every": or_null("never"),
-    "plan?": bool,
-    "rescore?": bool,
-    "scoring?": {"tolerate": Fraction},
-    "selection?": {"tolerate": Fraction},
-    "training?": {
-        "source": Literal["index", "stream"],
-        "shards": str | None,
-        **dict.fromkeys(("stream_workers", "shuffle_mib"), PositiveInt),
-    },
-    "models": MODELS,
-    "icc": ICC,
-    "evalset": {"limit?": or_null("all images"), **NODES},
+    "scoring.tolerate": Fraction,
+    "selection.tolerate": Fraction,
+    "training.source": Literal["index", "stream"],
+    "evalset": {"limit": or_null("all images"), **NODES},
     "size": {
         "samples": Annotated[PositiveInt | Literal["all"], Field(description="a positive integer, or all")]
     },
     **dict.fromkeys(("task", "ocr", "embedding", "pool", "filter", "selector"), NODE),
-    **dict.fromkeys(("engine", "tracker", "augmentation", "weak_backbone?"), NODE),
+    **dict.fromkeys(("engine", "tracker", "augmentation", "weak_backbone", "figure"), NODE),
     **dict.fromkeys(("downstream", "metrics"), NODES),
-    "profile?": {
-        "captions": PositiveInt,
-        "ratings": str | None,
-        "images": bool,
-        "samples": or_null("the whole pool"),
-        "clusters": PositiveInt,
-    },
-    "figure?": NODE,
-    "weak_labels?": {
-        "parser": str,
-        "minimum_informativeness": NonNegativeFloat,
-        "max_share": PositiveFloat,
-        **dict.fromkeys(("ngrams", "topics", "passes", "batch_size"), PositiveInt),
-    },
+    "models.clip.pretrained": str | None,
+    "models.clip_minimum": Cosine,
+    "models.clip_duplicate": Cosine | None,
+    "models.captioner.encoder_lr_ratio": NonNegativeFloat,
+    "models.clip_scratch.warmup_steps": or_null("8.5% of the steps"),
+    "models.icc.clip.pretrained": str | None,
+    "models.text_to_image.guidance": NonNegativeFloat,
+    "models.pacscore.pretrained": str | None,
+    "models.bertscore.baseline_path": str | None,
+    "models.polos.encoder": str,
+    "icc.output": Path,
+    "icc.training_captions": or_null("the default fraction"),
+    "icc.scoring_captions": or_null("the default fraction"),
+    "icc.similarity": {"sba": SimilarityName, "vba": SimilarityName},
+    "icc.mu": float,
+    "icc.decoding.sba": {"first_token": Literal["eos"] | None, "together": or_null("every beam by itself")},
+    "icc.decoding.vba": {"returned": or_null("all beams")},
+    "icc.annotations": NODE | None,
+    "profile.samples": or_null("the whole pool"),
+    "weak_labels.minimum_informativeness": NonNegativeFloat,
+    "weak_labels.topics": PositiveInt,
+    "annotation.questions": NODES,
+    "annotation.filters": NODES,
+    "annotation.draw": Literal["random", "even"],
+    "annotation.question": Literal["concreteness", "informativeness", "quality"],
+    "augment.output": Path | None,
+    "concreteness.demo": or_null("no captions of the demo"),
+    "concreteness.sample": or_null("all texts"),
+    "embed.evalset": str,
+    "export.output": Path | None,
+    "report.columns": list[str] | str | None,
+    "reshard.members": Literal["known", "all"],
+    "text_spotting.sample": or_null("the whole vocabulary"),
+    "text_spotting.pretrained": str | None,
 }
 
-# The settings below `task`, by the task's name. Settings of users' tasks are not checked.
-TASKS: dict[str, Any] = {
-    "annotation": {
-        **dict.fromkeys(("count", "sample"), PositiveInt),
-        **dict.fromkeys(("questions", "filters"), NODES),
-        "draw": Literal["random", "even"],
-        "question": Literal["concreteness", "informativeness", "quality"],
-        **dict.fromkeys(("ratings_back", "captions"), list[str]),
-        "evaluation": str | None,
-    },
-    "augment": {"output": Path | None},
-    "concreteness": {
-        "annotations": str | None,
-        "ratings": str | None,
-        "demo": or_null("no captions of the demo"),
-        "sample": or_null("all texts"),
-        "explain": str | None,
-    },
-    "dashboard": {"project": str, "entity": str | None, "title": str},
-    "embed": {"evalset": str, "output": Path},
-    "evaluate": {
-        "checkpoint": str | None,
-        "captions": str | None,
-        "clip": {"model": str | None, "pretrained": str | None},
-        "captioner": {
-            "checkpoint": str | None,
-            "prompt": str,
-            **dict.fromkeys(("beams", "max_new_tokens", "batch_size"), PositiveInt),
-        },
-    },
-    "export": {"output": Path | None},
-    "fetch": {"pool": str | None},
-    "report": {"folders": list[str], "publish": list[str], "columns": list[str] | str | None, "full": bool},
-    "reshard": {"output": Path, "members": Literal["known", "all"]},
-    "score": {"shards": str | None},
-    "text_spotting": {
-        "vocabulary": str,
-        "ngram": PositiveInt,
-        "top": PositiveInt,
-        "sample": or_null("the whole vocabulary"),
-        "model": str,
-        "pretrained": str | None,
-    },
-}
+
+def setting_types() -> dict[str, Any]:
+    """Return the types of all settings by their names; a mapping is a group of settings."""
+    groups = {"models": "models/paper", "icc": "icc/paper"}
+    defaults = _read("config") | {group: _read(file) for group, file in groups.items()}
+    defaults["icc"] |= _read("icc/reading/ours")
+    return _types(defaults | _read("task/profile") | _read("task/weak_labels"))
+
+
+def task_types(task: str) -> dict[str, Any]:
+    """Return the types of the settings below `task` of a task of ours."""
+    defaults = _read(f"task/{task}")
+    # Settings that other tasks read too are a group at the top level.
+    return {} if "task" in defaults else _types(defaults, f"{task}.")
+
+
+def _read(file: str) -> dict[str, Any]:
+    """Return the settings of a config, with interpolations as they are written."""
+    values: Any = OmegaConf.to_container(OmegaConf.load(CONF / f"{file}.yaml"))
+    return {name: value for name, value in values.items() if name not in ("defaults", "hydra", "_target_")}
+
+
+def _types(defaults: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the types of the settings whose names begin with `prefix`."""
+    names = [name.removeprefix(prefix) for name in DECLARED if name.startswith(prefix)]
+    declared = {name: DECLARED[prefix + name] for name in names if "." not in name}
+    others = {name: value for name, value in defaults.items() if name not in declared}
+    return declared | {name: _type(value, prefix + name) for name, value in others.items()}
+
+
+def _type(default: Any, name: str) -> Any:
+    """Return the type of a setting by its default."""
+    if isinstance(default, dict):
+        return NODE if "_target_" in default else _types(default, f"{name}.")
+    if isinstance(default, bool):
+        return bool
+    if isinstance(default, list):
+        return list[str]
+    if default == "???":
+        return Path
+    return {int: PositiveInt, float: PositiveFloat, str: str}.get(type(default), str | None)

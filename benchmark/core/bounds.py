@@ -2,13 +2,16 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from benchmark.core.errors import UserError
 
 Scores = npt.NDArray[np.float32 | np.float64]
+Bound = Annotated[float | None, Field(description="a number, or null for no bound")]
 OUTSIDE = ("below filter.minimum", "above filter.maximum")  # how the reasons of dropped pairs begin
 
 
@@ -16,8 +19,8 @@ OUTSIDE = ("below filter.minimum", "above filter.maximum")  # how the reasons of
 class Bounds:
     """The settings `minimum`, `maximum` and `rank` of a filter. A bound itself passes."""
 
-    minimum: float | None = None  # lowest value of the paper's measure that passes; None for no bound
-    maximum: float | None = None  # highest value that passes; None for no bound
+    minimum: Bound = None  # lowest value of the paper's measure that passes; None for no bound
+    maximum: Bound = None  # highest value that passes; None for no bound
     # Whether the highest of the passing scores are kept. A filter that decides keeps k random pairs.
     rank: bool = True
     low_is_good: bool = False  # whether the score is minus the measure, as RSA

@@ -19,8 +19,9 @@ from benchmark.cli.check_settings import check_settings
 from benchmark.cli.help_text import EXAMPLES
 from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.cli.overrides import GROUPS, normalised
-from benchmark.cli.settings import TASKS
+from benchmark.cli.settings import DECLARED, setting_types, task_types
 from benchmark.core.errors import UserError
+from benchmark.core.ranges import PositiveFloat, PositiveInt
 from benchmark.core.uids import read_subset
 from benchmark.run.config import CONF, register_resolvers, resolved, shipped_names
 from tests.benchmark.cli.test_cli import run_process
@@ -147,7 +148,7 @@ NOT_MEANT = [
     ("=5", "=5 names no setting; write NAME=VALUE"),
     ("icc", "'icc' names no setting; did you mean filter=icc?"),
     ("report", "'report' names no setting; did you mean task=report?"),
-    ("help", "did you mean --help?"),
+    ("help", "`python -m benchmark --help` lists what there is"),
     ("filter", "filter needs a value: filter=NAME"),
     ("results_dir", "'results_dir' names no setting; write NAME=VALUE"),
     ("task.explain=a dog", "put quotes around a value with spaces: 'task.explain=a dog'"),
@@ -188,7 +189,7 @@ NOT_COMPOSED = [
     ("lr=fast", "there is no setting 'lr'; did you mean downstream.captioner.training.lr=fast or"),
     ("filter=clip filter.modle=x", "there is no setting 'filter.modle'; did you mean filter.model=x?"),
     ("samples_sen=5", "there is no setting 'samples_sen'"),
-    ("task=select task.shards=3/8", "task.shards is a setting of task=score alone"),
+    ("task=select task.shards=3/8", "there is no setting 'task.shards'"),
     ("~filter.seed", "there is no setting 'filter.seed'"),
     ("--nosuch", "there is no setting 'nosuch'; `python -m benchmark --cfg job` shows all settings"),
     ("filter={a:1}", "filter takes the name of a config; `python -m benchmark --help filter` lists them"),
@@ -226,6 +227,8 @@ WRONG_VALUES = [
     (f"{TRAINING}.optimizer=sgd", f"{TRAINING}.optimizer=sgd must be adamw or lamb"),
     (f"{TRAINING}.warmup_ratio=1", f"{TRAINING}.warmup_ratio=1 must be a number of at least 0 and below 1"),
     ("models.captioner.lr=-1", "models.captioner.lr=-1 must be a positive number"),
+    ("models.clip_scratch.warmup_steps=0", "models.clip_scratch.warmup_steps=0 must be a positive integer"),
+    ("icc.similarity.sba=cosine", "icc.similarity.sba=cosine must be edit or bertscore"),
     ("downstream.captioner.max_tokens=0", "downstream.captioner.max_tokens=0 must be a positive integer"),
     ("downstream.captioner.eval_batch_size=0", "downstream.captioner.eval_batch_size=0 must be"),
     ("downstream.captioner=5", "downstream.captioner=5 must be a group of settings"),
@@ -384,8 +387,18 @@ def test_unusual_spellings_make_real_runs(run: Run, tmp_path: Path) -> None:
     assert [len(read_subset(Path(path))) for path in done.stdout.split()] == [4, 6]
 
 
-def test_types_of_settings_are_those_of_shipped_tasks() -> None:
-    assert set(TASKS) <= set(shipped_names("task"))
+def test_a_declared_type_is_of_a_setting_or_a_task() -> None:
+    """A type below another name would be of no setting."""
+    groups = {*setting_types(), *shipped_names("task")}
+    assert {name.partition(".")[0] for name in DECLARED} <= groups
+
+
+def test_a_setting_has_the_type_of_its_default() -> None:
+    assert task_types("evaluate")["captioner"]["beams"] is PositiveInt
+    assert task_types("report")["folders"] == list[str]
+    assert task_types("report")["full"] is bool
+    assert setting_types()["models"]["captioner"]["lr"] is PositiveFloat
+    assert setting_types()["models"]["lstm_captioner"]["weak_encoder"] == str | None
 
 
 def test_settings_of_a_task_from_elsewhere_are_its_own_matter(default: DictConfig) -> None:
@@ -472,7 +485,6 @@ REMEDIES = [
     (f"{SELECT} pool.url=pool filter=rnadom", r"did you mean '(\w+)'"),
     (f"{SELECT} pool.url=pool +filter=random", r"write (filter=)NAME once"),
     (f"{SELECT} pool.url=pool filter=uid_list", r"add (filter\.path=)VALUE"),
-    (f"{SELECT} pool.url=pool shards=1/2", r"(task=score task\.shards=\S+)"),
     (
         "filter=random pool=img2dataset pool.url=pool size.samples=2 plan=true task=report",
         r"for task=score, (select)",
@@ -520,6 +532,6 @@ def retyped(command: Sequence[str], typed: Sequence[str], small_demo: Sequence[s
     if "=" not in typed[0]:
         return [*others, f"{last.partition('=')[0]}={typed[0]}"]
     names = {setting.partition("=")[0] for setting in typed}
-    unknown = last.partition("=")[0] in ("fliter", "pool.nfsw", "shards", "+filter")
+    unknown = last.partition("=")[0] in ("fliter", "pool.nfsw", "+filter")
     kept = others if unknown else command
     return [*(setting for setting in kept if setting.partition("=")[0] not in names), *typed]
