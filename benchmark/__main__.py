@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
 
 from benchmark.cli.help_text import answer
-from benchmark.cli.jobs import compose_jobs, make_job, planned_sweeps, print_plan
+from benchmark.cli.jobs import compose_jobs, compose_run, job_of, make_job, planned_sweeps, print_plan
 from benchmark.cli.mistakes import end_with_error, end_with_mistakes, explain_command
 from benchmark.cli.overrides import normalised
 from benchmark.cli.own_parts import name_own_parts
@@ -19,13 +20,16 @@ from benchmark.core.errors import MistakesError
 from benchmark.core.progress import configure_logging
 from benchmark.run.config import CONF, explain_all, register_resolvers
 
+if TYPE_CHECKING:
+    from benchmark.run.job import Job
+
 with_hydra = hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 
 
-def run_single(cfg: DictConfig) -> None:
+def run_single(make: Callable[[], Job]) -> None:
     """Run, or plan, the job of a single run."""
     try:
-        job = make_job(cfg, HydraConfig.get())
+        job = make()
         if job.cfg.plan:
             job.check()
             print_plan([(job.choices["filter"], job)])
@@ -57,7 +61,10 @@ def main() -> None:
                 from benchmark.cli.sweep_runs import run_sweeps
 
                 sys.exit(run_sweeps(sweeps, jobs, with_hydra))
-            with_hydra(run_single)()
+            if composed := compose_run(sys.argv[1:]):
+                run_single(lambda: job_of(composed))
+            else:
+                with_hydra(lambda cfg: run_single(lambda: make_job(cfg, HydraConfig.get())))()
         except MistakesError as error:
             end_with_mistakes(*error.lines)
         except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,6 +95,17 @@ class SweepJob:
         hydra = self.composed.hydra
         chosen = {hydra.runtime.choices[f"hydra/{part}"] for part in ("launcher", "sweeper")}
         return chosen == {"basic"} and not (hydra.callbacks or hydra.job.env_set or hydra.job.chdir)
+
+
+def compose_run(arguments: Sequence[str]) -> DictConfig | None:
+    """Return the configuration of a single run, with the node `hydra`; None if Hydra's own options are among them.
+
+    Hydra's main composes twice: first to see whether the command is a sweep.
+    """
+    if any(re.match(r"-|[+~]*hydra\b", argument) for argument in arguments):
+        return None
+    with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
+        return compose("config", list(arguments), return_hydra_config=True)
 
 
 def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:

@@ -208,6 +208,8 @@ def _count(name: str, text: str) -> int | str | None:
         return ALL
     match = COUNT.fullmatch(text)
     number = float(match[1]) * {"": 1, "k": 1e3, "m": 1e6}[match[2].lower()] if match else 0.0
+    if 1e12 < number < float("inf"):
+        raise UserError(f"{name.split('.')[0]}={text} must be at most 10^12")
     if number >= 1 and number.is_integer():
         return int(number)
     if match or not text or NO_NAME.fullmatch(text):
