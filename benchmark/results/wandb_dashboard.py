@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import wandb
 from wandb_workspaces import workspaces
 from wandb_workspaces.expr import Config
 from wandb_workspaces.reports.v2 import interface as reports
@@ -103,6 +102,8 @@ def report(settings: DashboardSettings) -> reports.Report:
 
 def save(settings: DashboardSettings) -> list[str]:
     """Save the view and the report, replacing an earlier call's; return their addresses."""
+    import wandb
+
     try:
         return [_save_view(settings), _save_report(settings, wandb.Api())]
     except wandb.errors.Error as error:
