@@ -52,11 +52,8 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
     """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)
-    made = [score_folder(pool, scorer), fit_folder(pool, scorer, None)]
-    made = [
-        *(made if _of_whole_pool(scorer) else score_paths(pool, scorer).values()),
-        parts_record(pool, scorer),
-    ]
+    made = [parts_record(pool, scorer), fit_folder(pool, scorer, None)]
+    made += [score_folder(pool, scorer)] if _of_whole_pool(scorer) else score_paths(pool, scorer).values()
     features = scorer.all_features().values()
     for paths in (made, *([features_path(pool, s, of) for s in pool.shards(of.sources)] for of in features)):
         removed = sweep and sweep / f"removed-{hash_text(' '.join(map(str, paths)), 16)}"

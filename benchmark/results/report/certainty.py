@@ -21,19 +21,14 @@ from downstream.metrics.intervals import IMAGE_SCORES, LABEL, class_weights
 
 MAX_ROWS = 5_000_000  # half a gigabyte of memory; DataComp's 38 evaluation sets have a million
 KEYS = ["evaluation", "metric", "image"]
-SEVERAL = "two seeds (seed=0,1)"
 NOISES = {
     "": "Intervals of 95% count seeds and evaluation images. The noise of seeds is pooled over rows of several seeds"
     " whose errors over images are alike, and used for rows of one seed too.",
-    OVER_IMAGES: f"Training noise unknown: no comparable filter has {SEVERAL} at this size. Such intervals are over"
-    " evaluation images only, and the filter is called neither better nor worse.",
+    OVER_IMAGES: "Training noise unknown: no comparable filter has two seeds (seed=0,1) at this size. Intervals, if"
+    " any, are over evaluation images only, and the filter is called neither better nor worse.",
     OVER_SEEDS: "Noise of evaluation images unknown: the metric, or the results, have no scores of single images. The"
     " intervals are over seeds only, and no filter is called better.",
 }
-UNKNOWN = (
-    f"Training noise unknown: no filter has {SEVERAL} at this size; nor are there scores of single images."
-    " No intervals, and no filter is called better."
-)
 RANKS = "Rank: the range that the filters called better leave, among the filters that compete. Equal ranges are ties."
 
 
@@ -256,9 +251,8 @@ def certainty_notes(compared: Sequence[Compared]) -> list[str]:
         if of.comparison.pairs:
             families.setdefault(family, []).append(f"{of.measure.label} on {of.measure.evaluation}")
     better = "Better: p at most .05, both kinds of noise counted, corrected (Tukey's range test) for"
-    notes = list(dict.fromkeys(note for of in with_values for note in map(NOISES.__getitem__, of.noises)))
-    if any(not of.noises for of in with_values):
-        notes.append(UNKNOWN)
+    noises = dict.fromkeys(noise for of in with_values for noise in of.noises or [OVER_IMAGES])
+    notes = [NOISES[noise] for noise in noises]
     return notes + [
         f"{better} {family}, by {', by '.join(dict.fromkeys(names))}." for family, names in families.items()
     ]

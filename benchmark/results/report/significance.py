@@ -96,18 +96,12 @@ def compare(
     if images > 1:
         covariance[np.ix_(known, known)] = np.cov([p.mean(axis=0) for p in parts]) / images
         of_run[known] = [p.var(axis=1, ddof=1).mean() / images for p in parts]
-        independent[known] = [_independent(p) for p in parts]
+        # Sums of squares over seeds, as far as the noise of training is independent between images.
+        independent[known] = [(p - p.mean(axis=0)).var(axis=1, ddof=1).sum() / images for p in parts]
     training = _training_noise(values, of_run, independent)
     estimates = _estimates(values, np.diag(covariance), images, training, limits)
     means = np.array([np.mean(of) for of in values])
     return Comparison(estimates, _p_values(means, covariance, images, training), higher_is_better)
-
-
-def _independent(parts: Doubles) -> float:
-    """Return the sum of squares over seeds of a filter's means, as far as its noise is independent between images."""
-    interaction = parts - parts.mean(axis=0) - parts.mean(axis=1, keepdims=True) + parts.mean()
-    images = parts.shape[1]
-    return float(np.sum(interaction**2) / (images - 1) / images)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 from dataclasses import replace
 
-from benchmark.results.report.certainty import UNKNOWN, RunFolders
+from benchmark.results.report.certainty import NOISES, RunFolders
 from benchmark.results.report.leaderboard import REFERENCE_ONLY, group, headlines, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.significance import OVER_IMAGES
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from tests.benchmark.results.report.made_results import (
     metric,
@@ -81,7 +82,7 @@ def test_means_in_percent_without_emphasis() -> None:
         ["clip", "51.2", "–", "0.800"],
         ["oracle" + REFERENCE_ONLY, "200.0", "–", "0.800"],
     ]
-    assert table.notes == [UNKNOWN, "S is missing: no models"]
+    assert table.notes == [NOISES[OVER_IMAGES], "S is missing: no models"]
 
 
 def test_ties_are_explained_beside_retrieval() -> None:
@@ -138,7 +139,7 @@ def test_classification_and_diversity_in_their_units() -> None:
     assert texts(diversity) == [["clip", "50.0", "83.8"]]
     assert zero_shot.header == ["filter", "zero-shot", "probe"]
     assert texts(zero_shot) == [["clip", "12.5", "–"]]
-    assert zero_shot.notes == [UNKNOWN, "probe is missing: the image tower is locked"]
+    assert zero_shot.notes == [NOISES[OVER_IMAGES], "probe is missing: the image tower is locked"]
 
 
 def test_labels_hold_the_settings_that_differ() -> None:
