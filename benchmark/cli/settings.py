@@ -111,7 +111,7 @@ def _read(file: str) -> dict[str, Any]:
 
 
 def _types(defaults: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the types of the settings whose names begin with `prefix`."""
+    """Return the types of the settings with names that begin with `prefix`."""
     names = [name.removeprefix(prefix) for name in DECLARED if name.startswith(prefix)]
     declared = {name: DECLARED[prefix + name] for name in names if "." not in name}
     others = {name: value for name, value in defaults.items() if name not in declared}

@@ -96,7 +96,7 @@ def _scans(data: bytes) -> int:
 
 
 def _to_rgb(image: Image.Image, tags: Mapping[int, Any], depth: int) -> Image.Image:
-    """Return a decoded image as RGB, given the tags of a TIFF, or the depth of a PNG, in which its clear level is."""
+    """Return a decoded image as RGB, given the tags of a TIFF, or the bit depth that a PNG's clear level has."""
     clear = image.info.get("transparency")
     if image.mode.startswith("I;16"):  # Pillow would cut all above 255 to white
         levels = np.asarray(image)

@@ -64,7 +64,7 @@ class Shard:
 
 
 def identify(shards: Sequence[Shard]) -> Sequence[Shard]:
-    """Return the shards, those that are not identified yet read once: several at a time, below a bar."""
+    """Return the shards after reading, with a progress bar, the files that are not identified yet."""
     unread = [shard for shard in shards if not shard.is_identified]
     with progress("identify", len(unread), "shards") as advance:
         for _ in prefetch_map(lambda shard: shard.fingerprint, unread, CONNECTIONS):

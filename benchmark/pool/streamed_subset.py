@@ -160,7 +160,7 @@ def holds(location: str, uids: UidArray) -> bool:
 
 
 def _members(file: BinaryIO, damage: Counter[str]) -> Iterator[tuple[str, str, Member]]:
-    """Yield key, extension and place of the files of samples; those of a key that is used again are left out."""
+    """Yield key, extension and place of the files of samples, without files of a key that is used again."""
     last, keys = "", set[str]()
     for member in tar_members(file, damage):
         key, extension = split_name(member.name)

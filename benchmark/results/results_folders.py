@@ -56,7 +56,7 @@ def read_runs(folder: Path) -> list[Result]:
 
 
 def each_once(records: Mapping[Path, R]) -> dict[Path, R]:
-    """Return the records, each run once: the last one to finish of those with one id, then of copies with other ids.
+    """Return the records, each run once: among records with one id, and among copies, the last one to finish.
 
     A copy has the same selection, trained with the same seed under one protocol. Its id may hold another spelling of
     paths. The log names both.

@@ -22,8 +22,8 @@ from downstream.metrics.intervals import IMAGE_SCORES, LABEL, class_weights
 MAX_ROWS = 5_000_000  # half a gigabyte of memory; DataComp's 38 evaluation sets have a million
 KEYS = ["evaluation", "metric", "image"]
 NOISES = {
-    "": "Intervals of 95% count seeds and evaluation images. The noise of seeds is pooled over rows of several seeds"
-    " whose errors over images are alike, and used for rows of one seed too.",
+    "": "95% intervals include the noise of seeds and of evaluation images. The noise of seeds is pooled over rows"
+    " with several seeds and a similar error over images; rows with one seed use it too.",
     OVER_IMAGES: "Training noise unknown: no comparable filter has two seeds (seed=0,1) at this size. Intervals, if"
     " any, are over evaluation images only, and the filter is called neither better nor worse.",
     OVER_SEEDS: "Noise of evaluation images unknown: the metric, or the results, have no scores of single images. The"
@@ -91,7 +91,7 @@ def parts_of_images(metric: str, evaluation: str, runs: Sequence[ImageScores]) -
     """Return what each image adds to the metric of each run, (images,): jackknife (Efron and Stein 1981).
 
     In a classification set a class with all of its images takes the place of an image, (classes,). None for a run
-    that lacks scores of single images, or whose images differ from the first run that has them.
+    without scores of single images, or with other images than the first run that has them.
     """
     names = count_names(metric) or (metric,)
     sums = [[run[evaluation, n] for n in names if (evaluation, n) in run] for run in runs]

@@ -23,9 +23,9 @@ CLAIM_NOTES = (
     "Agrees: yes or no if one is better than the other here, else not shown. Training noise unknown: at a size of"
     " the claim no comparable filter has two seeds.",
 )
-SEVERAL = 3  # seeds of a filter whose rank by one seed is compared with its rank by another
+SEVERAL = 3  # seeds that a filter must have to be in the rankings of "3 seeds"
 FEWEST = 4  # filters that two rankings must share
-PAPER_TABLES = {"1": CIDER, "2": RECALL}  # of the ICC paper, whose rankings are compared with the pool's
+PAPER_TABLES = {"1": CIDER, "2": RECALL}  # tables of the ICC paper that the pool's rankings are compared with
 RANKING_NOTE = (
     "Kendall's tau-b of two rankings of the same filters by their means: 1 for the same order, -1 for the reverse,"
     f" {MISSING} where all means of one ranking are equal. The oracle is left out."

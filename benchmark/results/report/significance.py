@@ -118,8 +118,8 @@ def _training_noise(
 ) -> _TrainingNoise:
     """Pool the variance over seeds over filters that are alike in their variance over images.
 
-    A filter at the floor of the metric has little noise of either kind, and says nothing of those above it. A filter
-    with too few like it gets the whole variance of them and of noisier ones.
+    A filter at the floor of the metric has little noise of either kind, and says nothing about filters above it. If
+    too few filters are alike, noisier filters count too, and their whole variance is taken.
     """
     runs = np.array([len(of) for of in values])
     squares = np.array([np.var(of) * len(of) for of in values])

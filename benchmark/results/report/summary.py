@@ -15,8 +15,8 @@ from benchmark.results.report.leaderboard import Entry, Leaderboard, headlines
 from benchmark.results.report.table import MISSING, Cell, Table, note_lines, plain, table_lines
 
 BEST_SIZES = (
-    "Best sizes: by each of these metrics, in their order, the sizes not shown to be worse than the size with the"
-    " highest mean, among the sizes at which the filter was run. The noise of seeds is pooled over all sizes."
+    "Best sizes, for each of these metrics in this order: all sizes of the filter that are not shown to be worse than"
+    " its size with the highest mean. The noise of seeds is pooled over all sizes."
 )
 
 
@@ -35,7 +35,7 @@ def same_setting(board: Leaderboard, boards: Iterable[Leaderboard]) -> list[Lead
 def summary_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Leaderboard] = ()) -> Table:
     """Return a row per filter, the best first: headline metrics, best sizes, percentage of descriptions, cost.
 
-    Among `boards`, those of the same setting give the best sizes of a filter.
+    The best sizes of a filter are chosen among `boards` of the same setting.
     """
     measures = headlines(board.entries)
     compared = [compare_entries(measure, board.entries, folders) for measure in measures]
