@@ -171,7 +171,9 @@ def test_markdown_shows_control_characters_as_escapes() -> None:
 def test_wandb_shows_control_characters_as_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     tracker, logged = WandbTracker("project", "group"), {}
     monkeypatch.setattr(tracker, "log", lambda values, step: logged.update(values))
-    monkeypatch.setattr(tracker, "_wandb", pytest.importorskip("wandb"), raising=False)  # as when it has started
+    monkeypatch.setattr(
+        tracker, "_wandb", pytest.importorskip("wandb"), raising=False
+    )  # as when it has started
     tracker.log_captions("captions", [CaptionedImage(Image.new("RGB", (4, 4)), ODD, (ODD, "a dog"))], step=1)
     assert [row[1:] for row in logged["captions"].data] == [[SHOWN, f"{SHOWN}\na dog"]]
 
