@@ -39,7 +39,7 @@ def selected(run: Run, cache: Path, *arguments: str) -> tuple[UidArray, np.ndarr
     done = run("task=select", *DEMO, "engine.workers=1", *arguments)
     assert done.returncode == 0, done.stderr
     path = Path(done.stdout.splitlines()[-1])
-    folder = cache / "pairsift" / "v2" / "scores" / path.parent.name
+    folder = cache / "pairsift" / "v2" / "scores" / path.parent.parent.name
     (name,) = (f.name for f in folder.iterdir() if path.name.startswith(f.name))
     tables = [pq.read_table(part) for part in sorted((folder / name).rglob("*.parquet"))]
     kept = UidIndex(uids := read_subset(path))

@@ -12,6 +12,7 @@ import pytest
 from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import write_record
 from benchmark.results.protocol import Protocol
+from benchmark.results.report.table import escaped
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from tests.benchmark.results.report.made_results import metric, protocol, result, trained
@@ -86,7 +87,7 @@ def test_a_mixed_folder_is_reported_whole(run: Run, tmp_path: Path, caplog: pyte
     assert sorted(boards) == sorted(titles)
     for title in titles:
         assert done.stdout.count(title) == 1
-        assert f"## {title}: captioner on coco\n" in markdown
+        assert f"## {escaped(title)}: captioner on coco\n" in markdown
     assert markdown.count("Not comparable with the first leaderboard") == 2
 
     rows = list(csv.DictReader((first / "report.csv").open(newline="")))
