@@ -126,7 +126,7 @@ def make_protocol(job: Job) -> Protocol:
 def training_input(job: Job, subset_sha256: str) -> str:
     """Return a hash of the pairs that are trained on: of their uids, and of the pool's captions and images.
 
-    Two pools may have the same uids, and other captions of theirs.
+    Two pools may have the same uids, but other captions or images.
     """
     return hash_json([subset_sha256, _content(job).sha256])
 
