@@ -50,7 +50,11 @@ class OnFirstUseError(Exception):
         self.make = make
 
 
-class NotFetchedError(UserError):
+class AbsentError(UserError):
+    """Something is not on this machine, as the message says."""
+
+
+class NotFetchedError(AbsentError):
     """Something is missing, as `message` says, that task=fetch gets by `later`; no other task does."""
 
     def __init__(self, message: str, later: OnFirstUseError) -> None:

@@ -22,7 +22,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from benchmark.core.cached_files import PROJECT
 from benchmark.core.errors import MistakesError, UserError, did_you_mean
 from benchmark.core.paths import cache_folder, remote_paths
-from benchmark.core.requirements import NotFetchedError, OnFirstUseError
+from benchmark.core.requirements import AbsentError, OnFirstUseError
 from benchmark.core.sanitize import map_texts, redact
 from benchmark.results.protocol import LIMIT
 
@@ -52,6 +52,7 @@ BASES = {
 }
 # Own parts that are functions.
 FUNCTIONS = {"evalset": "a function that returns an evaluation set", "task": "a function of the job"}
+AVAILABLE = "available"  # the evalset without the sets that are not on this machine
 ALL = "all"  # the size of all pairs that the filter passes
 # Settings of every filter, which its class does not take, if they change nothing: see `benchmark.core.bounds`.
 UNBOUNDED = {"minimum": None, "maximum": None, "rank": True, "low_is_good": False}
@@ -160,7 +161,7 @@ def build(node: DictConfig) -> Any:
     try:
         return hydra.utils.instantiate(node, _convert_="all")
     except InstantiationException as error:
-        if isinstance(error.__cause__, OnFirstUseError | NotFetchedError):
+        if isinstance(error.__cause__, OnFirstUseError | AbsentError):
             raise error.__cause__ from None
         raise
 
@@ -246,6 +247,13 @@ def _wrap_parts(node: DictConfig) -> None:
 def filter_family(cfg: DictConfig) -> str:
     """Return the family that the filter's config names, see `results.report.families`; empty if it names none."""
     return str(cfg.filter.get("family") or "")
+
+
+def may_be_absent(name: str, evalset: str, overrides: Iterable[str]) -> bool:
+    """Return whether evaluation set `name` may be left out: by ``evalset=available``, unless the user names it."""
+    files = (f"evalset.{name}.annotations=", f"evalset.{name}.images=")
+    named = f"{name.upper()}_ROOT" in os.environ or any(o.lstrip("+").startswith(files) for o in overrides)
+    return evalset == AVAILABLE and not named
 
 
 def evaluation_nodes(cfg: DictConfig) -> dict[str, DictConfig]:

@@ -23,7 +23,7 @@ from benchmark.core.launch import is_main_process, lost_processes_as_one_line
 from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import (
-    NotFetchedError,
+    AbsentError,
     OnFirstUseError,
     Requirement,
     State,
@@ -37,6 +37,7 @@ from benchmark.pool.other_captions import CaptionSources
 from benchmark.results.protocol import LIMIT
 from benchmark.results.trackers import NoTracker, Tracker
 from benchmark.run.config import (
+    AVAILABLE,
     USER_ERRORS,
     WAYS_ON,
     build,
@@ -46,6 +47,7 @@ from benchmark.run.config import (
     explain,
     filter_bounds,
     make_filter,
+    may_be_absent,
     require_kind,
     resolved,
     user_errors,
@@ -197,8 +199,11 @@ class Job:
             missing = {r.detail: "downstream" for r in self.trials() if r.state is State.MISSING}
         if missing:
             weights = self.choices.get("models") == "paper" and "checkpoint" in " ".join(missing)
-            helps = (weights and "evalset" in NEEDS.get(self.task, ())) or "evalset=paper" in missing.values()
+            helps = (weights and "evalset" in NEEDS.get(self.task, ())) or bool(
+                {"evalset=paper", f"evalset={AVAILABLE}"} & {*missing.values()}
+            )
             raise MistakesError(join_details(missing) + [WAYS_ON] * helps)
+        self._leave_out_absent_sets(found)
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
                 for detail in dict.fromkeys(r.detail for r in of_part if r.state is state):
@@ -206,6 +211,23 @@ class Job:
                     subject = "" if names == part.partition("=")[0] else f"{names}: "
                     _log_once(f"{part}: {heading}: {subject}{detail}")
         self.told = frozenset(r.detail for of in found.values() for r in of if r.state is State.WITHOUT)
+
+    def _leave_out_absent_sets(self, found: dict[str, list[Requirement]]) -> None:
+        """Drop evaluation sets that may be absent, and are, from the command, as ``'~evalset.NAME'`` does."""
+        names = {r.name for of in found.values() for r in of if r.state is State.WITHOUT} & {
+            *self.cfg.evalset
+        }
+        absent = [name for name in evaluation_nodes(self.cfg) if name in names]
+        for part, of_part in found.items():
+            found[part] = [r for r in of_part if r.name not in absent]
+        if absent:
+            kept = {name: node for name, node in self.cfg.evalset.items() if name not in absent}
+            OmegaConf.update(self.cfg, "evalset", kept, merge=False)
+            self.overrides = [*self.overrides, *(f"~evalset.{name}" for name in absent)]
+            _log_once(
+                f"evalset: {' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} not on this machine, and left"
+                " out; task=doctor says how to get the files"
+            )
 
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
@@ -279,7 +301,7 @@ def _or_error(name: str, find: Callable[[], Iterable[Requirement]]) -> Found:
     """Yield the requirements, and last the error that ended them."""
     try:
         yield from find()
-    except (OnFirstUseError, NotFetchedError) as error:
+    except (OnFirstUseError, AbsentError) as error:
         yield lacking(name, error)
     except USER_ERRORS as error:
         yield Requirement(name, State.MISSING, explain(error))
@@ -324,8 +346,10 @@ def _models(job: Job) -> Found:
 
 
 def _evaluation_sets(job: Job) -> Found:
-    for name in evaluation_nodes(job.cfg):
-        yield from _or_error(name, partial(_images, job, name))
+    found = [r for name in evaluation_nodes(job.cfg) for r in _or_error(name, partial(_images, job, name))]
+    if found and all(r.state is State.WITHOUT for r in found):  # at least the first: COCO
+        found[0] = replace(found[0], state=State.MISSING)
+    yield from found
 
 
 def _images(job: Job, name: str) -> Found:
@@ -333,8 +357,13 @@ def _images(job: Job, name: str) -> Found:
     if _is_of_the_demo(node) and "demo" in job.cfg.pool and job.listed_pool is None:
         check_target(f"evalset.{name}", node)
         yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
-    else:
+        return
+    try:
         yield Requirement(name, State.PRESENT, f"{len(job._find_evaluation_set(name)):,} images")
+    except AbsentError as error:
+        if not may_be_absent(name, job.choices.get("evalset", ""), job.overrides):
+            raise
+        yield lacking(name, error, State.WITHOUT)
 
 
 def _validation(job: Job) -> Found:

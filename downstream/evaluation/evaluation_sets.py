@@ -16,8 +16,8 @@ from benchmark.core.fetched_files import fetch_files, fetch_members
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import user_path
 from benchmark.core.ranges import Name, checked
-from benchmark.core.requirements import NotFetchedError, OnFirstUseError
-from downstream.evaluation.image_files import HOW, AbsentError, digest_images, require_images
+from benchmark.core.requirements import AbsentError, NotFetchedError, OnFirstUseError
+from downstream.evaluation.image_files import HOW, digest_images, require_images
 from downstream.evaluation.image_files import ImageFile as ImageFile
 from downstream.evaluation.tars import tar_samples, tar_shards
 from downstream.metrics.rank_metrics import Ties
@@ -225,7 +225,7 @@ def _fetched_from(
         folder = user_path(annotations).parent
         other = f"set {name.upper()}_ROOT to a folder with it, or use evalset=hub"
         if source.form and user_path(annotations).is_file():
-            raise UserError(f"{error}; ask for them at {source.form} and put them there, {other}") from None
+            raise AbsentError(f"{error}; ask for them at {source.form} and put them there, {other}") from None
         later = OnFirstUseError(name, source.size, folder, partial(fetch, source))
         line = f"{error}; run task=fetch with the same settings, {other}"
         raise NotFetchedError(line, later) from None

@@ -14,12 +14,9 @@ from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.images import decode_image
 from benchmark.core.paths import cache_folder, refuse_pointers, write_cached
 from benchmark.core.progress import progress
+from benchmark.core.requirements import AbsentError
 
 HOW = "task=fetch gets what can be fetched, and `--help evalset=paper` says how to get the rest"
-
-
-class AbsentError(UserError):
-    """Files of an evaluation set that are not there; the message does not say how to get them."""
 
 
 @dataclass(frozen=True)

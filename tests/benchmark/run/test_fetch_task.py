@@ -17,10 +17,11 @@ from benchmark.models.hub import MEGABYTES
 from benchmark.pool.pool import Pool
 from benchmark.run.config import CONF
 from benchmark.run.fetch import _watched
-from benchmark.run.identity import evaluation_identity
+from benchmark.run.identity import evaluation_identity, make_protocol, make_run_id
 from downstream.metrics import spice
 from tests.command_line import Done, Run, assert_lines
 from tests.extras import needs_extra
+from tests.jobs import make_job
 from tests.pools import jpeg, rows, write_pool
 from tests.servers import Behaviour, http_server, hub_server
 
@@ -86,11 +87,11 @@ def by_hand(done: Done) -> list[str]:
 def test_all_of_a_command_is_fetched_and_the_rest_is_named(
     run: Run, command: list[str], web: tuple[str, Behaviour]
 ) -> None:
-    absent = run(*command)
+    absent = run(*command, "evalset=paper")
     files = ("dataset_coco.json", "nocaps_val_4500_captions.json", "dataset_flickr30k.json")
     how = "is missing; run task=fetch with the same settings, set"
     assert_lines(absent, *(f"{file} {how}" for file in files))
-    done = run("task=fetch", *command)
+    done = run("task=fetch", *command, "evalset=paper")
     assert "4 to get: 1,002 MB and things of unknown size." in done.stdout
     assert names("coco") == {"dataset_coco.json", "val2014/0.jpg", "val2014/1.jpg"}  # of the test split
     assert names("nocaps") == {"nocaps_val_4500_captions.json", "images/a.jpg"}
@@ -105,6 +106,28 @@ def test_all_of_a_command_is_fetched_and_the_rest_is_named(
     again = run("task=fetch", *command, "~evalset.flickr30k")
     assert (again.returncode, by_hand(again), len(web[1].gets)) == (0, [], sent)
     assert "0 to get: 0 MB." in again.stdout
+
+
+@needs_extra("http")
+def test_sets_that_cannot_be_had_are_left_out(
+    run: Run, command: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coco = run(*command)
+    assert_lines(coco, "dataset_coco.json is missing; run task=fetch with the same settings, set COCO_ROOT")
+    done = run("task=fetch", *command)
+    assert done.returncode == 0
+    (line,) = by_hand(done)
+    assert "ask for them at https://shannon.cs.illinois.edu/DenotationGraph" in line
+    job = make_job(*command)
+    job.check()
+    assert [of.name for of in job.evaluation_sets] == ["coco", "nocaps"]
+    assert "evalset: flickr30k is not on this machine, and left out; task=doctor says" in caplog.text
+    assert make_protocol(job).overridden[-1] == "~evalset.flickr30k"
+    typed = make_job(*command, "evalset=paper", "~evalset.flickr30k")
+    assert make_protocol(typed).fingerprint == make_protocol(job).fingerprint
+    assert make_run_id(typed, None) == make_run_id(job, None)
+    monkeypatch.setenv("FLICKR30K_ROOT", "/nowhere")  # named by the user
+    assert_lines(run(*command), "/nowhere/dataset_flickr30k.json is missing; run task=fetch")
 
 
 @needs_extra("http")
