@@ -1,6 +1,7 @@
 """Temporary files and folders beside what they become, and the removal of those that killed processes left.
 
-Whoever writes one holds a lock on it, which ends with the process: one without a lock is an orphan.
+The writer holds a lock on its temporary file, which ends with the process. One that is older than a minute and not
+locked is an orphan.
 """
 
 import fcntl
@@ -8,6 +9,7 @@ import logging
 import os
 import re
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 _NAME = re.compile(r"\..*\.[0-9a-f]{32}(\.[^.]*)?")
+NEW_SECONDS = 60  # so old may a file be before its writer holds its lock
 log = logging.getLogger(__name__)
 
 
@@ -36,8 +39,14 @@ def temporary_beside(path: Path, *, folder: bool = False) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_orphans(path.parent.absolute())
-    temporary, descriptor = _new(path, folder)
+    # The suffix stays last: numpy and others append theirs to a path without it.
+    stem, suffix = (path.name, "") if folder else (path.stem, path.suffix)
+    temporary = path.with_name(f".{stem}.{uuid.uuid4().hex}{suffix}")
+    temporary.mkdir() if folder else temporary.touch(exist_ok=False)
+    descriptor = os.open(temporary, os.O_RDONLY)
     try:
+        with suppress(OSError):  # a file system without locks: its orphans stay
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield temporary
     finally:
         os.close(descriptor)
@@ -62,29 +71,13 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(doomed, ignore_errors=doomed != path)  # what is left of a temporary is removed as an orphan
 
 
-def _new(path: Path, folder: bool) -> tuple[Path, int]:
-    """Return a new file or folder, and a descriptor that holds its lock."""
-    while True:
-        # The suffix stays last: numpy and others append theirs to a path without it.
-        stem, suffix = (path.name, "") if folder else (path.stem, path.suffix)
-        temporary = path.with_name(f".{stem}.{uuid.uuid4().hex}{suffix}")
-        temporary.mkdir() if folder else temporary.touch(exist_ok=False)
-        try:
-            descriptor = os.open(temporary, os.O_RDONLY)
-        except FileNotFoundError:  # removed as an orphan before it was opened
-            continue
-        with suppress(OSError):  # a file system without locks: its orphans stay
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-        if temporary.exists():
-            return temporary, descriptor
-        os.close(descriptor)  # removed as an orphan before it was locked
-
-
 @lru_cache(maxsize=1024)
 def _remove_orphans(folder: Path) -> None:
     for path in filter(lambda path: is_temporary(path.name), folder.iterdir()):
         is_folder = path.is_dir()
         with suppress(OSError):  # held by its writer, or removed by another process
+            if time.time() - path.stat().st_mtime < NEW_SECONDS:
+                continue
             # Some network file systems lock for writing only what is open for writing.
             descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
             try:

@@ -12,11 +12,12 @@ from benchmark.demo.action_effects import draw_effect
 from benchmark.demo.backgrounds import Image, backgrounds
 from benchmark.demo.draws import pick
 from benchmark.demo.patterns import pattern_image
-from benchmark.demo.sprites import PAINTS, SPRITES, Part
+from benchmark.demo.sprites import PAINTS, Part, read_sprites
 from benchmark.demo.vocabulary import COLOURS
 from benchmark.demo.world import FORMATIONS, Scene, Thing
 
 Colour = tuple[int, int, int]
+SPRITES = read_sprites()
 SHIFT = 4  # fractional bits of cv2 coordinates: sixteenths of a pixel
 TILTS = {"leaning": 24.0, "falling": 32.0, "jumping": -16.0, "swaying": 12.0, "spinning": 16.0}
 OUTLINE = 0.55  # brightness of an outline relative to the colour inside

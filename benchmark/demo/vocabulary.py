@@ -1,4 +1,4 @@
-"""The vocabulary of the demo world: kinds of things, places, colours and patterns, and the words for them."""
+"""The vocabulary of the demo world: kinds of things and places with the words for them, and colours."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -113,31 +113,6 @@ COLOURS: dict[str, tuple[int, int, int]] = {
     "pink": (244, 138, 180),
     "brown": (132, 82, 42),
     "grey": (140, 144, 150),
-}
-COLOUR_WORDS: dict[str, tuple[str, ...]] = {
-    "red": ("red", "red", "red", "crimson"),
-    "purple": ("purple", "purple", "violet"),
-    "grey": ("grey", "gray"),
-    "black": ("black", "black", "dark"),
-    "yellow": ("yellow", "yellow", "yellow", "golden"),
-}
-SIZE_WORDS: dict[str, tuple[str, ...]] = {
-    "small": ("small", "small", "little", "tiny"),
-    "medium": ("",),
-    "large": ("large", "big", "big", "huge"),
-}
-IN_PATTERNS = ("plain", "striped", "dotted", "checked", "shiny")
-NEAR_PATTERNS = ("wooden",)
-OUT_PATTERNS = ("zigzag", "rainbow")
-PATTERN_WORDS: dict[str, tuple[str, ...]] = {
-    "plain": ("",),
-    "striped": ("striped", "striped", "stripy"),
-    "dotted": ("dotted", "spotted", "polka-dot"),
-    "checked": ("checked", "checkered"),
-    "shiny": ("shiny", "shiny", "glossy"),
-    "wooden": ("wooden",),
-    "zigzag": ("zigzag", "zigzag-patterned"),
-    "rainbow": ("rainbow", "rainbow-coloured"),
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from benchmark.core.paths import cache_dir, cache_folder, user_path
 from benchmark.core.storage import is_remote
 from benchmark.results.trackers import Tracker
 from benchmark.run.identity import (
-    earlier_seconds,
     make_run_id,
     run_facts,
     training_fingerprint,
@@ -108,9 +106,8 @@ def reach_tars(subset: AnySubset, device: torch.device) -> None:
 
 def train_for(job: Job, name: str, subset: AnySubset, sha256: str) -> Trained:
     """Train the job's model `name` on the subset, or load it."""
-    model, sets = job.models[name], job.evaluation_sets if is_main_process() else []
-    earlier = earlier_seconds(job, f"train/{name}")
-    return train_model(model, subset, sha256, job.device, job.tracker, sets, earlier)
+    sets = job.evaluation_sets if is_main_process() else []
+    return train_model(job.models[name], subset, sha256, job.device, job.tracker, sets)
 
 
 def train_model(
@@ -120,14 +117,12 @@ def train_model(
     device: torch.device,
     tracker: Tracker,
     sets: Sequence[EvaluationSet | ClassificationSet],
-    earlier: tuple[float, Path] | None = None,
 ) -> Trained:
     """Train one model, or load it if the same training has been finished before.
 
     Args:
         sha256: hash of the pairs of `subset`, see `training_input`.
         sets: evaluation sets; the model is validated on a part of one if its training says so.
-        earlier: seconds of such a training and the folder of its result, for the log, see `earlier_seconds`.
     """
     model.validate = make_validation(model, sets)
     fingerprint = training_fingerprint(model, subset.identity(sha256), device.type, subset.captions.sha256)
@@ -137,11 +132,9 @@ def train_model(
         if not reused:
             samples, pairs = model.training.samples_seen, len(subset.epochs[0])
             epochs = f"{samples / pairs:,.1f}".removesuffix(".0")
-            time = "no earlier run to estimate the time from"
-            if earlier:
-                time = f"about {timedelta(seconds=round(earlier[0]))}, as in {earlier[1]}"
-            length = f"{samples:,} samples, {epochs} epochs of {pairs:,} pairs"
-            log.info("%s: %s; %s", model.name, length, time)
+            log.info(
+                "%s: %s samples, %s epochs of %s pairs", model.name, f"{samples:,}", epochs, f"{pairs:,}"
+            )
         report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)
     if reused:

@@ -1,30 +1,21 @@
-"""METEOR 1.5 (Denkowski and Lavie 2014) through pycocoevalcap's jar, one process for all domains.
+"""METEOR 1.5 (Denkowski and Lavie 2014) through pycocoevalcap's jar, one run for all domains.
 
-The jar takes seconds to load, so its process is started before the captions are tokenised, and works while the other
-metrics run. pycocoevalcap's wrapper waits forever for a process that died or got an extra line. Here a timer kills
-the process, and every answer is checked.
+pycocoevalcap's wrapper waits forever for a process that died or got an extra line. Here the jar gets all lines at
+once, its time is limited, and every answer is checked.
 """
 
-import subprocess
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from threading import Timer
-from typing import IO, Self
+from collections.abc import Sequence
 
 import numpy as np
 
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.corpus_scores import METEOR_COUNTS, Doubles, meteor_of_sums
-from downstream.metrics.java import JARS, Java, failure_reason, patience
+from downstream.metrics.java import JARS, Java, run_jar
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 from downstream.metrics.tokenizer import one_line
 
 JAR_NAME = "meteor-1.5.jar"
 START_SECONDS, SECONDS_PER_IMAGE = 120.0, 0.1
-# Requests sent before their answers are read: few enough that the answers (150 bytes each) fit into any pipe's
-# buffer, so that neither side can block the other.
-IN_FLIGHT = 24
 
 
 class Meteor(CaptionMetric):
@@ -38,8 +29,7 @@ class Meteor(CaptionMetric):
 
     def compute(self, request: Request) -> Table:
         """Return the corpus score of each domain."""
-        with MeteorProcess(request.java) as process:  # it loads while the captions are tokenised
-            counts = meteor_counts(request.tokens, process)
+        counts = meteor_counts(request.tokens, request.java)
         columns = np.array(list(counts.values())).T
         for name, column in zip(METEOR_COUNTS, columns, strict=True):
             request.of_images[name] = dict(zip(counts, column.tolist(), strict=True))
@@ -55,11 +45,27 @@ def meteor(counts: Doubles) -> float:
     return float(meteor_of_sums(sums)[0])
 
 
-def meteor_counts(corpus: Corpus, process: "MeteorProcess") -> dict[ImageId, list[float]]:
-    """Return `METEOR_COUNTS` of each candidate of a tokenised corpus. Raises `UnavailableError` if the jar fails."""
+def meteor_counts(corpus: Corpus, java: Java) -> dict[ImageId, list[float]]:
+    """Return `METEOR_COUNTS` of each candidate of a tokenised corpus, by the reference that it matches best.
+
+    Raises `UnavailableError` if the jar is missing or fails.
+    """
     requests = [request_line(text, corpus.references[image]) for image, text in corpus.candidates.items()]
-    with process.limited(START_SECONDS + SECONDS_PER_IMAGE * len(requests)):
-        return dict(zip(corpus.candidates, process.score(requests), strict=True))
+    counts = list(map(_counts, run_meteor(requests, java)))
+    if len(counts) != len(requests):
+        raise UnavailableError(f"METEOR gave {len(counts)} lines for {len(requests)} captions")
+    return dict(zip(corpus.candidates, counts, strict=True))
+
+
+def run_meteor(requests: Sequence[str], java: Java) -> list[str]:
+    """Return the lines that the jar answers to `requests` in one run: English, all matchers."""
+    jar = JARS / "meteor" / JAR_NAME
+    if not jar.is_file():
+        raise UnavailableError(f"METEOR's jar is not at {jar}: reinstall pycocoevalcap")
+    command = java.command("-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm")
+    seconds = START_SECONDS + SECONDS_PER_IMAGE * len(requests)
+    output = run_jar("METEOR", command, seconds, input="".join(f"{line}\n" for line in requests).encode())
+    return output.decode("utf-8", "replace").splitlines()
 
 
 def request_line(candidate: str, references: Sequence[str]) -> str:
@@ -68,93 +74,17 @@ def request_line(candidate: str, references: Sequence[str]) -> str:
     return " ||| ".join(["SCORE", *fields])
 
 
-def without_chunk_if_identical(counts: list[float]) -> list[float]:
-    """Return the counts without the chunk of a caption that matches all of a reference: the jar sums them so."""
-    by_name = dict(zip(METEOR_COUNTS, counts, strict=True))
-    whole = by_name["METEOR_matches"] == by_name["METEOR_length"]
-    whole_reference = by_name["METEOR_reference_matches"] == by_name["METEOR_reference_length"]
-    if whole and whole_reference and by_name["METEOR_chunks"] == 1:
-        by_name["METEOR_chunks"] = 0.0
-    return list(by_name.values())
+def _counts(answer: str) -> list[float]:
+    """Return the counts in the jar's answer to one request. Raises `UnavailableError` for any other answer.
 
-
-class MeteorProcess:
-    """The jar's line protocol: SCORE returns the counts of a segment with the reference that it matches best.
-
-    English, all matchers. Raises `UnavailableError` if the jar is missing.
+    A caption that matches all of a reference has no chunk: the jar sums them so.
     """
-
-    def __init__(self, java: Java) -> None:
-        jar = JARS / "meteor" / JAR_NAME
-        if not jar.is_file():
-            raise UnavailableError(f"METEOR's jar is not at {jar}: reinstall pycocoevalcap")
-        self._timed_out: float | None = None
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, closed at the end
-        self._process = subprocess.Popen(
-            java.command("-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            env=java.environment(),
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        with suppress(BrokenPipeError):
-            _open(self._process.stdin).close()
-        for stream in (_open(self._process.stdout), self._stderr):
-            stream.close()
-
-    @contextmanager
-    def limited(self, seconds: float) -> Iterator[None]:
-        """Kill the process if the block takes longer, and longer still on a busy machine."""
-        timer = Timer(patience(seconds), self._stop_late, [patience(seconds)])
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def score(self, requests: Sequence[str]) -> Iterator[list[float]]:
-        """Yield `METEOR_COUNTS` of each request."""
-        for start in range(0, len(requests), IN_FLIGHT):
-            part = requests[start : start + IN_FLIGHT]
-            stream = _open(self._process.stdin)
-            try:
-                stream.write("".join(f"{line}\n" for line in part).encode())
-                stream.flush()
-            except BrokenPipeError:
-                raise self._failure() from None
-            for _ in part:
-                yield self._counts()
-
-    def _counts(self) -> list[float]:
-        line = _open(self._process.stdout).readline().decode("utf-8", "replace").strip()
-        try:
-            counts = [float(field) for field in line.split()]
-        except ValueError:
-            raise UnavailableError(f"METEOR answered {line[:100]!r}") from None
-        if len(counts) != len(METEOR_COUNTS):
-            raise self._failure() if not line else UnavailableError(f"METEOR answered {line[:100]!r}")
-        return without_chunk_if_identical(counts)
-
-    def _failure(self) -> UnavailableError:
-        if self._timed_out is not None:
-            return UnavailableError(f"METEOR did not end in {self._timed_out:.0f} s")
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=10)  # until its error output is complete
-        self._stderr.seek(0)
-        return UnavailableError(f"METEOR failed: {failure_reason(self._stderr.read())}")
-
-    def _stop_late(self, seconds: float) -> None:
-        self._timed_out = seconds
-        self._process.kill()
-
-
-def _open(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None, "the process was started with pipes"
-    return stream
+    try:
+        counts = dict(zip(METEOR_COUNTS, map(float, answer.split()), strict=True))
+    except ValueError:
+        raise UnavailableError(f"METEOR answered {answer[:100]!r}") from None
+    whole = counts["METEOR_matches"] == counts["METEOR_length"]
+    whole_reference = counts["METEOR_reference_matches"] == counts["METEOR_reference_length"]
+    if whole and whole_reference and counts["METEOR_chunks"] == 1:
+        counts["METEOR_chunks"] = 0.0
+    return list(counts.values())

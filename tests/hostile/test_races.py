@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.core import cached_files
+from benchmark.core import cached_files, temporaries
 from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
@@ -104,6 +104,7 @@ def test_a_seal_is_not_taken_for_an_orphan(
 
     original = Path.replace
     monkeypatch.setattr(Path, "replace", rename)
+    monkeypatch.setattr(temporaries, "NEW_SECONDS", 0)
     path = cache_folder("fits") / "a.npy"
     write(path)
     monkeypatch.undo()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from benchmark.demo.vocabulary import NEAR_KINDS, NEAR_PATTERNS, OUT_KINDS, OUT_PATTERNS
+from benchmark.demo.vocabulary import NEAR_KINDS, OUT_KINDS
 from filters.cotr import co_embedded_rate, fuzzy_rate
 from tools.demo_world import embedded_text
 from tools.demo_world.concreteness import concreteness
@@ -18,6 +18,7 @@ from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS
 from tools.demo_world.language.titles.names import NAME_CATEGORIES
 from tools.demo_world.mix import CLEAN, MIX, NEAR_DUPLICATE, Mix, pool_mix
 from tools.demo_world.noise import GRADES, KINDS, Draft, draft_pair
+from tools.demo_world.words import NEAR_PATTERNS, OUT_PATTERNS
 
 NUMBER = 6000
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmark.demo.sprites import FILE
 from benchmark.demo.worlds import WORLDS, read_world
 from benchmark.pool.pool import Pool
 from tools.demo_world.__main__ import write_pool
@@ -23,6 +24,7 @@ from tools.demo_world.shipped import (
     rated_rows,
     uncut_rows,
 )  # fmt: skip
+from tools.demo_world.sprites import write_sprites
 
 
 def test_two_thousand_pairs_drawn_again_are_the_shipped_ones() -> None:
@@ -44,6 +46,11 @@ def test_evaluation_sets_and_rated_captions_drawn_again_are_the_shipped_ones() -
         assert pa.Table.from_pylist(rows, schema).equals(
             pq.read_table(WORLDS / f"{name}.parquet", schema=schema)
         ), name
+
+
+def test_sprites_drawn_again_are_the_shipped_ones(tmp_path: Path) -> None:
+    write_sprites(tmp_path / "sprites.json")
+    assert (tmp_path / "sprites.json").read_bytes() == FILE.read_bytes()
 
 
 def test_the_card_notices_a_changed_file(tmp_path: Path) -> None:

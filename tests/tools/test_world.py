@@ -6,18 +6,11 @@ import numpy as np
 import pytest
 
 from benchmark.demo.draws import DRAWS
-from benchmark.demo.vocabulary import (
-    IN_KINDS,
-    IN_PATTERNS,
-    NEAR_KINDS,
-    NEAR_PATTERNS,
-    OUT_KINDS,
-    OUT_PATTERNS,
-    PLACES,
-)
+from benchmark.demo.vocabulary import IN_KINDS, NEAR_KINDS, OUT_KINDS, PLACES
 from benchmark.demo.world import Scene
 from tools.demo_world.draws import generator
 from tools.demo_world.scenes import on_display, sample_scene
+from tools.demo_world.words import IN_PATTERNS, NEAR_PATTERNS, OUT_PATTERNS
 
 
 def scenes(domain: str, number: int) -> list[Scene]:

@@ -12,10 +12,12 @@ import pyarrow.parquet as pq
 from benchmark.core.paths import atomic_write, cache_folder
 from benchmark.demo.build import build_pool
 from benchmark.demo.settings import DemoConfig
+from benchmark.demo.sprites import FILE
 from benchmark.demo.worlds import PAIRS, WORLDS
 from tools.demo_world.mix import CONSISTENCY, MIX, Mix, pool_mix
 from tools.demo_world.rows import PAIR, Row, pair_row
 from tools.demo_world.shipped import is_card_current, write_card, write_worlds
+from tools.demo_world.sprites import write_sprites
 
 PART = 2_000  # pairs that a process draws at a time
 CAPTIONS = 100_000  # of the demo's ICC; fewer remain without duplicates
@@ -27,6 +29,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="number of processes")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("shipped", help="write benchmark/demo/worlds")
+    commands.add_parser("sprites", help="write benchmark/demo/sprites.json")
     commands.add_parser("card", help="write the hashes in benchmark/demo/worlds/card.json")
     commands.add_parser("check", help="exit code 1 if a tool or a shipped file has changed since the card")
     pool = commands.add_parser("pool", help="write a pool without a cut for pool=img2dataset pool.url=FOLDER")
@@ -41,6 +44,8 @@ def main() -> None:
     match arguments.command:
         case "shipped":
             write_worlds(WORLDS, arguments.workers)
+        case "sprites":
+            write_sprites(FILE)
         case "card":
             write_card(WORLDS)
         case "check":

@@ -3,9 +3,10 @@
 import re
 from functools import lru_cache
 
-from benchmark.demo.vocabulary import COLOURS, PATTERN_WORDS
+from benchmark.demo.vocabulary import COLOURS
 from tools.demo_world.language.descriptions import visible_places, visible_words
 from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS, VERBS
+from tools.demo_world.words import PATTERN_WORDS
 
 # Words that count neither as visible nor as hidden content.
 _FUNCTION_WORDS = (

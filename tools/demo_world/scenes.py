@@ -5,20 +5,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from benchmark.demo.draws import pick
-from benchmark.demo.vocabulary import (
-    COLOURS,
-    IN_KINDS,
-    IN_PATTERNS,
-    KINDS,
-    NEAR_KINDS,
-    NEAR_PATTERNS,
-    OUT_KINDS,
-    OUT_PATTERNS,
-    PLACES,
-    Domain,
-)
+from benchmark.demo.vocabulary import COLOURS, IN_KINDS, KINDS, NEAR_KINDS, OUT_KINDS, PLACES, Domain
 from benchmark.demo.world import STUDIO, Scene, Thing, arrange
 from tools.demo_world.sampling import Weighted, zipf
+from tools.demo_world.words import IN_PATTERNS, NEAR_PATTERNS, OUT_PATTERNS
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ COPIES = 4_000  # captions among which repeats and near copies are counted
 LENGTHS = 10_000  # captions whose lengths and web strings are counted
 SIMILARITY = 0.6  # of words, 1 - edit distance / longer length; a near copy has more
 _ROUNDING = 1e-6  # of similarities in single precision
-_BLOCK = 256  # captions that are compared with others at a time
 CHARACTERS, TRIGRAM = 7, 3  # symbols of the longest n-gram of the models of characters and of words
 _START, _END = "\x02", "\x03"  # no caption contains them
 Symbols = str | tuple[str, ...]  # characters or words
@@ -132,29 +131,12 @@ def _first_words(texts: Sequence[str]) -> list[list[str]]:
 
 
 def near_copies(token_lists: Sequence[Sequence[str]]) -> float:
-    """Return the fraction of captions whose words are more than 60% similar to another caption's words.
-
-    A caption is compared with others of at least .6 of its length only: shorter captions cannot be as similar.
-    """
-    numbers: dict[str, int] = {}
-    # Words become characters, so that edits of words are edits of characters.
-    coded = [
-        "".join(chr(1 + numbers.setdefault(word, len(numbers))) for word in words) for words in token_lists
-    ]
-    coded.sort(key=len)
-    lengths = np.array([len(text) for text in coded])
-    near = np.zeros(len(coded), bool)
-    for start in range(0, len(coded), _BLOCK):
-        block = coded[start : start + _BLOCK]
-        # Only earlier and so shorter captions, from the first that is long enough for the shortest of the block.
-        first = int(np.searchsorted(lengths, np.ceil(SIMILARITY * len(block[0]) - 1e-9)))
-        others = coded[first : start + len(block)]
-        similarity = cdist(block, others, scorer=Levenshtein.normalized_similarity, score_cutoff=SIMILARITY)
-        rows, columns = np.nonzero(similarity > SIMILARITY + _ROUNDING)
-        pairs = columns + first < rows + start
-        near[rows[pairs] + start] = True
-        near[columns[pairs] + first] = True
-    return float(near.mean())
+    """Return the fraction of captions whose words are more than 60% similar to another caption's words."""
+    similarity = cdist(
+        token_lists, token_lists, scorer=Levenshtein.normalized_similarity, score_cutoff=SIMILARITY
+    )
+    np.fill_diagonal(similarity, 0)
+    return float((similarity > SIMILARITY + _ROUNDING).any(axis=1).mean())
 
 
 class NgramModel:

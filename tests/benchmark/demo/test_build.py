@@ -20,13 +20,14 @@ from benchmark.core.uids import make_uid
 from benchmark.demo import build, settings
 from benchmark.demo.build import build_pool, ensure_demo
 from benchmark.demo.settings import DemoConfig, demo_root
-from benchmark.demo.vocabulary import OUT_KINDS, OUT_PATTERNS
+from benchmark.demo.vocabulary import OUT_KINDS
 from benchmark.demo.worlds import read_world
 from benchmark.pool.pool import Pool
 from tools.demo_world.draws import generator, sample_pair
 from tools.demo_world.mix import pool_mix
 from tools.demo_world.scenes import sample_scene
 from tools.demo_world.shipped import FIRST_INDEX
+from tools.demo_world.words import OUT_PATTERNS
 
 CONFIG = DemoConfig(
     pairs=250,

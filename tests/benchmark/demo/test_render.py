@@ -9,12 +9,13 @@ from PIL import Image, ImageDraw, ImageFont
 
 from benchmark.demo.backgrounds import PAINTERS, backgrounds
 from benchmark.demo.letters import line_width, text_coverage
-from benchmark.demo.render import render
-from benchmark.demo.sprites import PAINTS, SPRITES
+from benchmark.demo.render import SPRITES, render
+from benchmark.demo.sprites import PAINTS
 from benchmark.demo.text_rendering import overlay_text, render_text
-from benchmark.demo.vocabulary import COLOURS, KINDS, PATTERN_WORDS, PLACES
+from benchmark.demo.vocabulary import COLOURS, KINDS, PLACES
 from benchmark.demo.world import Scene, Thing
 from tools.demo_world.scenes import sample_scene
+from tools.demo_world.words import PATTERN_WORDS
 
 POSTURES = {"sitting", "sleeping", "leaning"}  # shown by the thing itself, not by lines around it
 

@@ -5,7 +5,7 @@ import pytest
 
 from downstream.metrics import meteor as module
 from downstream.metrics.java import Java, find_java
-from downstream.metrics.meteor import MeteorProcess, meteor_counts
+from downstream.metrics.meteor import meteor_counts
 from downstream.metrics.metric import Corpus, UnavailableError
 from tests.downstream.metrics.test_java import fake_java
 
@@ -22,19 +22,15 @@ def _idle_machine(monkeypatch):
     monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
 
 
-def counted(java):
-    with MeteorProcess(java) as process:
-        return meteor_counts(CORPUS, process)
-
-
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
         ("exec sleep 60", r"did not end in 0 s"),
         ("echo 'Could not reserve heap' >&2; exit 1", "METEOR failed: Could not reserve heap"),
         ("read l; echo 'java.lang.OutOfMemoryError: heap' >&2; exit 1", "METEOR failed: .*OutOfMemoryError"),
-        ("echo Error: bad line; exec sleep 60", "METEOR answered 'Error: bad line'"),
-        ("echo 1.0 2.0; exec sleep 60", "METEOR answered '1.0 2.0'"),
+        ("echo Error: bad line", "METEOR answered 'Error: bad line'"),
+        ("echo 1.0 2.0", "METEOR answered '1.0 2.0'"),
+        ("read line; echo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1", "METEOR gave 1 lines for 60"),
     ],
 )
 def test_a_misbehaving_process_is_a_reason_and_is_killed(tmp_path, monkeypatch, script, reason):
@@ -44,21 +40,21 @@ def test_a_misbehaving_process_is_a_reason_and_is_killed(tmp_path, monkeypatch, 
     java = Java(fake_java(tmp_path, f"echo $$ > {process}; {script}"), 17)
     started = time.monotonic()
     with pytest.raises(UnavailableError, match=reason):
-        counted(java)
+        meteor_counts(CORPUS, java)
     assert time.monotonic() - started < 15
     with pytest.raises(ProcessLookupError):
         os.kill(int(process.read_text()), 0)
 
 
 def test_every_answer_is_read(tmp_path):
-    counts = counted(Java(fake_java(tmp_path, SCRIPT), 17))
+    counts = meteor_counts(CORPUS, Java(fake_java(tmp_path, SCRIPT), 17))
     assert counts == dict.fromkeys(CORPUS.candidates, [1.0] * 21 + [0.0, 1.0])
 
 
 def test_a_missing_jar_is_a_reason(monkeypatch):
     monkeypatch.setattr(module, "JAR_NAME", "gone.jar")
     with pytest.raises(UnavailableError, match=r"gone\.jar: reinstall pycocoevalcap"):
-        counted(find_java())
+        meteor_counts(CORPUS, find_java())
 
 
 def test_nothing_in_a_caption_can_end_the_request_or_add_a_field():

@@ -21,7 +21,7 @@ from downstream.metrics.bertscore import BertScore
 from downstream.metrics.coco_metrics import Bleu, Cider, RougeL
 from downstream.metrics.diversity import Diversity
 from downstream.metrics.java import find_java
-from downstream.metrics.meteor import Meteor, MeteorProcess, meteor, meteor_counts
+from downstream.metrics.meteor import Meteor, meteor, meteor_counts, run_meteor
 from downstream.metrics.metric import Corpus
 from downstream.metrics.polos import Polos
 from downstream.metrics.spice import Spice, SpiceScores
@@ -201,12 +201,9 @@ def test_meteor_is_what_its_jar_computes():
         "": ["a dog runs"],
     }  # fmt: skip
     corpus = Corpus(dict(enumerate(pairs)), dict(enumerate(pairs.values())))
-    with MeteorProcess(find_java()) as process:
-        counts = list(meteor_counts(corpus, process).values())
-        request = " ||| ".join(["EVAL", *(" ".join(map(str, row)) for row in counts)])
-        process._process.stdin.write(f"{request}\n".encode())
-        process._process.stdin.flush()
-        *of_images, of_corpus = (float(process._process.stdout.readline()) for _ in range(len(pairs) + 1))
+    counts = list(meteor_counts(corpus, find_java()).values())
+    request = " ||| ".join(["EVAL", *(" ".join(map(str, row)) for row in counts)])
+    *of_images, of_corpus = map(float, run_meteor([request], find_java()))
     assert [meteor(np.array([row])) for row in counts] == pytest.approx(of_images, abs=1e-12)
     assert of_images[3] == 1
     assert of_images[0] > 0

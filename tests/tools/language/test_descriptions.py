@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from benchmark.demo.vocabulary import KINDS, OUT_KINDS, OUT_PATTERNS
+from benchmark.demo.vocabulary import KINDS, OUT_KINDS
 from benchmark.demo.world import Scene
 from tools.demo_world.concreteness import concreteness
 from tools.demo_world.draws import generator
@@ -23,6 +23,7 @@ from tools.demo_world.language.descriptions.phrase_reader import (
 from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS, VERBS
 from tools.demo_world.language.trees import SPEECH, Node, text_of, to_tree
 from tools.demo_world.scenes import sample_scene
+from tools.demo_world.words import OUT_PATTERNS
 
 Caption = tuple[Scene, Node]
 

@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmark.demo.vocabulary import COLOURS, IN_KINDS, OUT_KINDS, OUT_PATTERNS, PLACES
+from benchmark.demo.vocabulary import COLOURS, IN_KINDS, OUT_KINDS, PLACES
 from tools.demo_world.language.titles.names import (
     CATEGORIES,
     NAME_CATEGORIES,
@@ -11,6 +11,7 @@ from tools.demo_world.language.titles.names import (
     name_of_rank,
     sample_name,
 )
+from tools.demo_world.words import OUT_PATTERNS
 
 
 def names(category: str, number: int = 1_000) -> list[Name]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmark.demo.draws import pick
-from benchmark.demo.vocabulary import COLOUR_WORDS, COLOURS, KINDS, OUT_KINDS, OUT_PATTERNS
+from benchmark.demo.vocabulary import COLOURS, KINDS, OUT_KINDS
 from benchmark.demo.world import Scene
 from tools.demo_world.language.titles.event_captions import event_caption
 from tools.demo_world.language.titles.names import NAME_CATEGORIES, Name, sample_name
@@ -18,6 +18,7 @@ from tools.demo_world.language.titles.title_captions import title_caption
 from tools.demo_world.language.titles.web_string_captions import web_string_caption
 from tools.demo_world.language.trees import Node, text_of, to_tree
 from tools.demo_world.scenes import sample_scene
+from tools.demo_world.words import COLOUR_WORDS, OUT_PATTERNS
 
 CAPTIONS: dict[str, Callable[[Scene, Name, np.random.Generator], Node]] = {
     "title": title_caption,

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmark.demo.draws import pick
-from benchmark.demo.vocabulary import COLOUR_WORDS, KINDS, PATTERN_WORDS, PLACES
+from benchmark.demo.vocabulary import KINDS, PLACES
 from benchmark.demo.world import Scene, Thing
 from tools.demo_world.language.titles.names import Name, name_phrase, sample_name, zipf_index
 from tools.demo_world.language.titles.word_lists import read_word_lists
 from tools.demo_world.language.trees import GLUED, POSSESSIVES, Node, in_order, phrase_list, prep
 from tools.demo_world.sampling import Weighted
+from tools.demo_world.words import COLOUR_WORDS, PATTERN_WORDS
 
 LISTS = read_word_lists("web_words.txt")
 DETERMINERS = frozenset({"the", "a", "an", "my", "our", "your", "his", "her", "this", "every", "no"})

@@ -1,34 +1,9 @@
 """Shapes that sprites are made of: polygons and lines with coordinates from -1 to 1, y pointing down."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-
-@dataclass(frozen=True)
-class Part:
-    """A filled polygon, or an open line if `width` is above 0."""
-
-    points: npt.NDArray[np.float32]  # float32, shape (n, 2)
-    # "main" (the thing's colour and pattern), "dark" or "light" (shades of that colour), or a key of `PAINTS`.
-    paint: str
-    width: float = 0.0  # width of the line in radii of the thing
-
-
-Sprite = tuple[Part, ...]
-PAINTS: dict[str, tuple[int, int, int]] = {
-    "ink": (30, 28, 34),
-    "snow": (250, 250, 250),
-    "glass": (168, 216, 240),
-    "wood": (124, 78, 40),
-    "leaf": (58, 142, 60),
-    "gold": (246, 196, 44),
-    "fire": (250, 120, 30),
-    "steel": (150, 156, 166),
-    "cream": (248, 228, 190),
-    "rose": (232, 96, 110),
-}
+from benchmark.demo.sprites import Part
 
 
 def poly(paint: str, *xy: float) -> Part:

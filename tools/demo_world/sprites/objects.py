@@ -1,6 +1,7 @@
 """Sprites of in-domain objects: vehicles, buildings, furniture, toys."""
 
-from benchmark.demo.sprites.shapes import Part, Sprite, arc, box, disc, line, oval, poly, star
+from benchmark.demo.sprites import Part, Sprite
+from tools.demo_world.sprites.shapes import arc, box, disc, line, oval, poly, star
 
 
 def _wheel(x: float, y: float, radius: float) -> list[Part]:

@@ -1,6 +1,7 @@
 """Sprites of animals and plants. A posture has its own sprite: "dog:sleeping" replaces "dog" for that action."""
 
-from benchmark.demo.sprites.shapes import Part, Sprite, arc, box, disc, line, oval, poly, star
+from benchmark.demo.sprites import Part, Sprite
+from tools.demo_world.sprites.shapes import arc, box, disc, line, oval, poly, star
 
 
 def _eye(x: float, y: float, radius: float = 0.09) -> list[Part]:
