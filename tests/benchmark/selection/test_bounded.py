@@ -21,6 +21,7 @@ from tests.command_line import Run, assert_one_line
 from tests.pools import hashed_uids, rows, write_metadata
 
 UIDS = np.sort(hashed_uids(1000))
+NONE = UIDS[:0]
 SCORES = np.where(np.arange(1000) % 10, np.arange(1000), np.nan).astype(np.float32)
 
 
@@ -76,9 +77,9 @@ def test_infinite_scores_pass_without_bounds() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_clusters_hold_what_passes_alone(dtype: type) -> None:
     scores = ArraySource(UIDS, SCORES.astype(dtype))
-    bounded = BoundedSource(scores, Bounds(minimum=300, maximum=700, rank=False))
+    bounded = BoundedSource(scores, Bounds(minimum=300, maximum=700, rank=False), NONE)
     labels = ArraySource(UIDS, (np.arange(1000) % 4).astype(np.float32))
-    members = ClusterMembers(bounded, labels)
+    members = ClusterMembers(bounded, labels, NONE)
     assert members.sizes.sum() == 360
     assert members.count(1) == 360
     assert len(bounded) == 460 == sum(map(len, bounded.scores()))

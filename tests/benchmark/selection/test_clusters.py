@@ -185,7 +185,7 @@ def test_no_pair_twice_in_an_epoch_and_all_as_often_over_many(k: int) -> None:
     assert (counts.sum(1) == k).all()
     times = []
     for size, of_cluster in zip(sizes, counts.T, strict=True):
-        deck = Deck(int(size), rng)
+        deck = Deck(np.ones(int(size), bool), rng)
         drawn = [deck.draw(int(count)) for count in of_cluster]
         assert all(len(set(rows.tolist())) == len(rows) for rows in drawn)
         times += np.bincount(np.concatenate(drawn), minlength=size).tolist()
