@@ -211,8 +211,9 @@ def _count(name: str, text: str) -> int | str | None:
     if number >= 1 and number.is_integer():
         return int(number)
     if match or not text or NO_NAME.fullmatch(text):
-        samples = "samples" if name == "budget" else "pairs, a percentage such as 10%, or all"
-        raise UserError(
-            f"{name.split('.')[0]}={text} must be a positive number, such as 200k, 1.5m or 50000, of {samples}"
+        kind, others = (
+            ("samples", "") if name == "budget" else ("pairs", ", a percentage such as 10%, or all")
         )
+        must = f"must be a whole number of {kind} above 0, such as 200k, 1.5m or 50000{others}"
+        raise UserError(f"{name.split('.')[0]}={text} {must}")
     return None

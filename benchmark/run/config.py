@@ -318,10 +318,9 @@ def _unknown_config(path: str, known: Iterable[str]) -> str:
         return f"pool={name} must be a name; for a folder or URL write pool=img2dataset pool.url={name}"
     names = [*(known or shipped_names(group))]
     if group == "size":
-        listed = sorted(names, key=lambda size: size.replace("k", "000").replace("m", "000000").zfill(12))
-        return (
-            f"size={name} must be a number of pairs such as 250k, a percentage, or one of {', '.join(listed)}"
-        )
+        order = sorted(names, key=lambda size: size.replace("k", "000").replace("m", "000000").zfill(12))
+        must = "must be a number of pairs, such as 250k, a percentage such as 10%"
+        return f"size={name} {must}, or one of {', '.join(order)}"
     if group not in BASES:
         return f"{group}={name} is unknown; {did_you_mean(name, names)}"
     hint = did_you_mean(name, [*names, *installed_parts(group).names])

@@ -25,9 +25,7 @@ def subset_size(cfg: DictConfig) -> int | None:
     if isinstance(samples, str):
         return None
     if not isinstance(samples, int) or samples < scale:
-        raise UserError(
-            f"size.samples={samples} must be an integer of at least {scale}; give the number of pairs to keep"
-        )
+        raise UserError(f"size={samples} must be an integer of at least {scale}, the scale of the pool")
     return samples // scale
 
 

@@ -94,7 +94,7 @@ def test_selectors_that_draw_for_each_epoch_are_refused(pool: Path) -> None:
     )
     epoch = np.zeros(2, "u8,u8")
     drawn = Selection((epoch, epoch), 0.0, 2, 0, 0, {})
-    selected = write_chosen(job, score_pairs(job), drawn)
+    selected = write_chosen(job, score_pairs(job), drawn, {})
     with pytest.raises(UserError, match=r"selector=cluster_uniform .* set training\.source=index"):
         open_stream(job, selected)
 
