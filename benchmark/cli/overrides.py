@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import user_path
-from benchmark.run.config import ALL, CONF, shipped_names
+from benchmark.run.config import ALL, CONF, PERCENT, shipped_names
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
 NESTED_GROUPS = {"icc.reading": "icc/reading"}  # typed like a setting
@@ -200,18 +200,20 @@ def _counts(name: str, value: str) -> str:
 
 
 def _count(name: str, text: str) -> int | str | None:
-    """Return the number that ``200k``, ``1.5m`` or ``50000`` means; ``all`` is a size; None for other texts.
+    """Return the number that ``200k``, ``1.5m`` or ``50000`` means; ``all`` and ``10%`` are sizes, too.
 
-    Raises `UserError` for a number, or null, that cannot be a size or budget.
+    None for other texts. Raises `UserError` for a number, or null, that cannot be a size or budget.
     """
-    if text == ALL and name != "budget":
-        return ALL
+    if name != "budget" and (text == ALL or re.fullmatch(PERCENT, text)):
+        return text
     match = COUNT.fullmatch(text)
     number = float(match[1]) * {"": 1, "k": 1e3, "m": 1e6}[match[2].lower()] if match else 0.0
-    if 1e12 < number < float("inf"):
-        raise UserError(f"{name.split('.')[0]}={text} must be at most 10^12")
     if number >= 1 and number.is_integer():
         return int(number)
     if match or not text or NO_NAME.fullmatch(text):
-        raise UserError(f"{name.split('.')[0]}={text} must be a number, such as 200k, 1.5m or 50000")
+        kind, others = (
+            ("samples", "") if name == "budget" else ("pairs", ", a percentage such as 10%, or all")
+        )
+        must = f"must be a whole number of {kind} above 0, such as 200k, 1.5m or 50000{others}"
+        raise UserError(f"{name.split('.')[0]}={text} {must}")
     return None

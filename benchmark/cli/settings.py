@@ -19,7 +19,7 @@ from benchmark.core.ranges import (
     Seed,
     SimilarityName,
 )
-from benchmark.run.config import CONF
+from benchmark.run.config import CONF, PERCENT
 
 NODE = dict[str, Any]
 NODES = {"*": NODE}
@@ -47,7 +47,10 @@ DECLARED: dict[str, Any] = {
     "training.source": Literal["index", "stream"],
     "evalset": {"limit": or_null("all images"), **NODES},
     "size": {
-        "samples": Annotated[PositiveInt | Literal["all"], Field(description="a positive integer, or all")]
+        "samples": Annotated[
+            PositiveInt | Literal["all"] | Annotated[str, Field(pattern=f"^{PERCENT}$")],
+            Field(description="a positive integer, a percentage such as 10%, or all"),
+        ]
     },
     **dict.fromkeys(("task", "ocr", "embedding", "pool", "filter", "selector"), NODE),
     **dict.fromkeys(("engine", "tracker", "augmentation", "weak_backbone", "figure"), NODE),

@@ -33,7 +33,6 @@ METADATA_INVALID = "metadata_invalid"
 METADATA_MISSING = "metadata_missing"
 NO_CLUSTER = "no_cluster"
 NO_SCORE = "no_score"
-NOT_IN_METADATA = "not_in_metadata"
 NOT_OF_THIS_TAR = "not_of_this_tar"  # in a stream: not selected, or of another tar
 NSFW = "nsfw"
 PAIR_OF_CORRUPT_SHARD = "pair_of_corrupt_shard"

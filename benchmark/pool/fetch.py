@@ -31,10 +31,11 @@ _END = bytes(2 * BLOCK)  # of a tar
 Range = tuple[int, int]
 
 
-def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
+def fetch_subset(pool: Pool, uids: UidArray, others: Pool | None = None) -> Pool:
     """Return a local pool, without metadata, of those samples of a remote pool that `uids` name.
 
-    What an earlier, killed process has fetched is not fetched again. Raises `UserError` if no tar holds any.
+    It holds the samples of `others`, too, which this function has returned. What an earlier, killed process has
+    fetched is not fetched again. Raises `UserError` if no tar holds any.
     """
     distinct = unite_uids([uids])
     shards = [[shard.name, shard.version] for shard in pool.shards(_NEEDS)]
@@ -45,7 +46,14 @@ def fetch_subset(pool: Pool, uids: UidArray) -> Pool:
             log.info("subset: fetching %s samples of pool %s to %s", f"{len(distinct):,}", pool.name, folder)
             _fetch(pool, distinct, folder / "shards")
             write_subset(folder / "sample_ids.npy", distinct)
-    local = Pool(pool.name, str(folder), pool.columns)
+    tars = [tar.url for tar in others.tars] if others else []
+    tars += [str(path) for path in sorted((folder / "shards").glob("*.tar"))]
+    if not tars:
+        raise UserError(
+            f"none of the {len(distinct):,} selected uids is in the tars of pool {pool.name} ({pool.url});"
+            " give the tars that belong to its metadata"
+        )
+    local = Pool(pool.name, "::".join(tars) if others else str(folder), pool.columns)
     local.fields.keyed = pool.fields.keyed  # unknown without metadata
     return local
 
@@ -60,11 +68,6 @@ def _fetch(pool: Pool, distinct: UidArray, folder: Path) -> None:
             if not intact(path):
                 _fetch_shard(pool, shard, wanted, path)
             advance(1, "")
-    if not any(folder.glob("*.tar")):
-        raise UserError(
-            f"none of the {len(distinct):,} selected uids is in the tars of pool {pool.name} ({pool.url});"
-            " give the tars that belong to its metadata"
-        )
 
 
 def _fetch_shard(pool: Pool, shard: Shard, wanted: UidIndex, path: Path) -> None:

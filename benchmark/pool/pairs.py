@@ -11,13 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.batch import NOT_IN_METADATA, SampleError
+from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, UidIndex, decode_uids
 from benchmark.pool.pool import Pool
-from benchmark.pool.readable import check_readable
 from benchmark.pool.sample_fields import check_caption
 
 SCHEMA = pa.schema({"uid": pa.string(), "url": pa.string(), "caption": pa.string(), "score": pa.float32()})
@@ -35,7 +34,7 @@ class Written:
     urls: int
 
 
-def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores, tolerate: float = 0.0) -> Written:
+def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores) -> Written:
     """Write ``uid, url, caption, score`` of k pairs, in the order of the pool; memory is bounded by `ROW_GROUP`.
 
     Args:
@@ -43,10 +42,9 @@ def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores, tolerate
         pool: the pairs are in its metadata if it has any, else in its tars.
         uids: the pairs, each once, shape (k,).
         scores: their scores, shape (k,).
-        tolerate: the fraction of the pairs that the pool's metadata may lack.
 
     Raises:
-        UserError: when it lacks more, or has none.
+        UserError: when it lacks any.
     """
     pairs = urls = 0
     with atomic_write(path) as temporary:
@@ -55,12 +53,11 @@ def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores, tolerate
                 pairs += len(table)
                 urls += len(table) - table["url"].null_count
                 writer.write_table(table)
-        if not pairs:
+        if pairs < len(uids):
             raise UserError(
-                f"none of the {len(uids):,} selected pairs is in the metadata of pool {pool.name} ({pool.url});"
-                " give the metadata that belongs to its tars"
+                f"the metadata of pool {pool.name} ({pool.url}) lacks {len(uids) - pairs:,} of the {len(uids):,}"
+                " selected pairs; give the metadata that belongs to its tars"
             )
-        check_readable(len(uids), {NOT_IN_METADATA: len(uids) - pairs}, tolerate)
         if not urls:
             _drop_urls(temporary)
     return Written(pairs, urls)

@@ -159,7 +159,7 @@ def _usable(
     """Return the n usable rows of a record, their uids and their captions; count the others by reason."""
     size = _length(record)
     columns = {name: record.get(name, pa.nulls(size)) for name in (*IDENTITY, NSFW)}
-    rows = _downloaded(columns["status"], drops)
+    rows = downloaded(columns["status"], drops)
     if nsfw:
         safe = _is_in(columns[NSFW], nsfw)[rows]
         drops[batch.NSFW] += int((~safe).sum())
@@ -180,7 +180,7 @@ def _at(column: pa.Array, rows: _Rows) -> pa.Array:
     return column if len(rows) == len(column) else column.take(from_numpy(rows))
 
 
-def _downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
+def downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
     """Return the rows whose download did not fail; without a status none did."""
     if pa.types.is_dictionary(status.type):
         status = status.dictionary_decode()

@@ -20,7 +20,15 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
-from benchmark.core.batch import CAPTION_MISSING, KEY_WITH_DOT, SHARD_CORRUPT, UID_INVALID, Batch, counts
+from benchmark.core.batch import (
+    CAPTION_MISSING,
+    DOWNLOAD_FAILED,
+    KEY_WITH_DOT,
+    SHARD_CORRUPT,
+    UID_INVALID,
+    Batch,
+    counts,
+)
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
@@ -32,7 +40,7 @@ from benchmark.core.sanitize import redact
 from benchmark.core.storage import download, is_remote, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
 from benchmark.pool.layout import TAR, PoolFields, Shard, find_shards
-from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers
+from benchmark.pool.parquet_reader import downloaded, read_captions, read_metadata, read_numbers
 from benchmark.pool.tar_index import VERSION, TarIndex, index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
@@ -195,17 +203,23 @@ class Pool:
                 path.unlink(missing_ok=True)
 
     def count(self) -> int | None:
-        """Return the number of samples that the metadata lists; None for a pool without metadata."""
+        """Return the number of samples that the metadata lists; None for a pool without metadata.
+
+        Without those that img2dataset could not download, by the column ``status``; not looked up if they are remote.
+        """
         if not self._metadata:
             return None
-        total = 0
+        total, drops = 0, Counter[str]()
         for shard in self._metadata:
             try:
                 with open_file(shard.url) as file:
-                    total += pq.ParquetFile(file).metadata.num_rows
+                    parquet = pq.ParquetFile(file)
+                    total += parquet.metadata.num_rows
+                    if self.is_local and "status" in parquet.schema_arrow.names:
+                        downloaded(parquet.read(["status"])["status"].combine_chunks(), drops)
             except DAMAGE:
                 continue  # counted by its reason when it is read
-        return total
+        return total - drops[DOWNLOAD_FAILED]
 
     def metadata_captions(self, uids: UidArray) -> list[str | None]:
         """Return the caption that the metadata parquet has of each of n uids, or None.

@@ -3,75 +3,85 @@
 import logging
 import math
 import os
-from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from benchmark.core.batch import SampleError, counts
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.core.batch import IMAGE_MISSING, SampleError, counts
 from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
-from benchmark.core.hashes import hash_json
+from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.images import DECODER
 from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.progress import progress
+from benchmark.core.uids import UidArray, decode_uid, decode_uids, find_uids
 from benchmark.pool.subset import Subset
 
 log = logging.getLogger(__name__)
 CHUNK = 256  # images that a thread decodes at a time
 
 
-def unreadable_images(subset: Subset, sha256: str) -> Counter[str]:
-    """Count, by reason, the samples whose image cannot be decoded; each is decoded once, and the counts are cached.
+def find_unreadable(subset: Subset, uids: UidArray) -> dict[str, str]:
+    """Return the pairs, by uid in hex, whose image no tar holds or cannot be decoded, and why.
+
+    Each image is decoded once; the reasons are cached.
 
     Args:
         subset: the selected samples that are in the tars.
-        sha256: hash of all selected uids.
+        uids: the selected pairs to look at, sorted.
     """
+    rows = find_uids(subset.uids, uids)
+    absent = dict.fromkeys(decode_uids(uids[rows < 0]), IMAGE_MISSING)
+    rows = rows[rows >= 0]
     files = [shard.version for shard in subset.shards]
-    key = hash_json([sha256, files, DECODER], 16)
-    cached = cache_folder("readable") / f"{key}.json"
+    cached = cache_folder("readable") / f"{hash_json([hash_bytes(uids.tobytes()), files, DECODER], 16)}.json"
     if (known := read_cached(cached)) is not None:
-        return Counter(known)
-    count, reasons = len(subset), Counter[str]()
-    chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
-    with progress("check", count, "images") as advance, ThreadPoolExecutor(os.cpu_count()) as threads:
-        for rows, of_rows in zip(chunks, threads.map(partial(_reasons, subset), chunks), strict=True):
-            reasons.update(of_rows)
-            advance(len(rows), "")
-    write_cached(cached, reasons)
-    return reasons
+        return absent | known
+    broken = dict[str, str]()
+    chunks = np.split(rows, range(CHUNK, len(rows), CHUNK))
+    with progress("check", len(rows), "images") as advance, ThreadPoolExecutor(os.cpu_count()) as threads:
+        for chunk, reasons in zip(chunks, threads.map(partial(_reasons, subset), chunks), strict=True):
+            broken |= reasons
+            advance(len(chunk), "")
+    write_cached(cached, broken)
+    return absent | broken
 
 
-def _reasons(subset: Subset, rows: range) -> list[str]:
-    """Return why images cannot be decoded, of the rows that cannot."""
-    reasons = []
+def _reasons(subset: Subset, rows: npt.NDArray[np.int64]) -> dict[str, str]:
+    """Return the uids of the rows whose image cannot be decoded, and why."""
+    reasons = {}
     for row in rows:
         try:
             subset[row]
         except SampleError as error:
-            reasons.append(error.reason)
+            reasons[decode_uid(subset.uids[row])] = error.reason
     return reasons
 
 
-def check_readable(selected: int, lost: Mapping[str, int], tolerate: float) -> None:
-    """Log in one line how many of the selected pairs cannot be read.
+def tolerated(selected: int, tolerate: float) -> float:
+    """Return how many of the selected pairs may be unreadable: at least one, unless `tolerate` is 0."""
+    return max(1.0, tolerate * selected) if tolerate else 0.0
 
-    Args:
-        selected: how many were selected.
-        lost: how many of them cannot be read, by reason.
-        tolerate: fraction of the selected pairs that may be lost (``selection.tolerate``).
 
-    Raises:
-        UserError: when more are lost.
+def check_readable(selected: int, lost: Mapping[str, int], tolerate: float, outcome: str) -> None:
+    """Log how many chosen pairs cannot be read, by reason, and what becomes of them, the `outcome`.
+
+    Raises `UserError` if they are more than the fraction `tolerate` of the selected pairs.
     """
     count = sum(lost.values())
     if not count:
         return
-    text = f"{count:,} of the {selected:,} selected pairs cannot be read ({counts(lost)})"
-    if count > tolerate * selected:
-        raise UserError(
-            f"{text}, which leaves {selected - count:,}; complete the pool's images, or go on with fewer pairs by"
-            f" selection.tolerate={math.ceil(100 * count / selected) / 100:g}"
-        )
-    log.warning("subset: %s; selection.tolerate=%g allows it", text, tolerate)
+    text = f"{count:,} chosen pair{'s' * (count > 1)} cannot be read ({counts(lost)})"
+    if count > tolerated(selected, tolerate):
+        remedy = f", or add {tolerating(count, selected)}" if count <= selected else ""
+        allowed = f"selection.tolerate={tolerate:g} of {selected:,} allows"
+        raise UserError(f"{text}, more than {allowed}; mend the pool's images{remedy}")
+    log.warning("select: %s; %s", text, outcome)
+
+
+def tolerating(count: int, selected: int) -> str:
+    """Return the setting that tolerates `count` unreadable pairs."""
+    return f"selection.tolerate={min(1, math.ceil(100 * count / selected) / 100):g}"

@@ -83,8 +83,7 @@ class StreamedSubset:
         self.captions = captions or OtherCaptions()
         self.caption_weights = self.captions.weights
         self.tolerate = tolerate
-        absent = max(0, len(uids) - len(self))
-        self.lost = self.missing = {batch.IMAGE_MISSING: absent} if absent else {}  # before the training
+        self.missing: dict[str, int] = {}  # found while training
         self.pool = images
         self._selected = UidIndex(uids)
         self._identity = folder.read_json(META).get(IDENTITY)

@@ -66,11 +66,6 @@ class Subset:
         captions: OtherCaptions | None = None,
         metadata: Pool | None = None,
     ) -> None:
-        if not pool.is_local:
-            raise UserError(
-                f"training reads at random offsets, and pool {pool.name} is remote; run task=reshard first"
-                " and train with pool=img2dataset pool.url=FOLDER"
-            )
         parts = use_metadata_captions(selected_samples(pool, uids), metadata or pool)
         if not parts:
             raise UserError(
@@ -103,11 +98,6 @@ class Subset:
         self.caption_weights = self.captions.weights
         counts = {IMAGE_MISSING: len(uids) - len(order), CAPTION_MISMATCH: int(self._mismatched.sum())}
         self.missing = Counter({reason: count for reason, count in counts.items() if count})
-
-    @property
-    def lost(self) -> dict[str, int]:
-        """Selected samples that cannot be read, by reason: `missing` without mismatched captions."""
-        return {reason: count for reason, count in self.missing.items() if reason != CAPTION_MISMATCH}
 
     def __len__(self) -> int:
         return len(self.uids)

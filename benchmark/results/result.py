@@ -102,10 +102,9 @@ class Result(Provenance):
     @property
     def pairs_read(self) -> int:
         """The number of pairs that the filter was given: those within its bounds or not, or without a score."""
-        drops = self.selection.drops
-        return self.selection.scored + sum(
-            n for why, n in drops.items() if why.startswith((NO_SCORE, *OUTSIDE))
-        )
+        drops, lost = self.selection.drops, sum(self.selection.lost.values())
+        outside = sum(n for why, n in drops.items() if why.startswith((NO_SCORE, *OUTSIDE)))
+        return self.selection.scored + lost + outside
 
     def metrics(self, model: str, evaluation: str) -> list[Metric]:
         """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""

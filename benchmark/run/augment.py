@@ -7,7 +7,7 @@ from benchmark.core.paths import cache_folder
 from benchmark.core.storage import local_path
 from benchmark.run.config import build
 from benchmark.run.job import Job
-from benchmark.run.open_samples import open_subset
+from benchmark.run.open_samples import open_readable
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
@@ -22,12 +22,11 @@ def augment(job: Job) -> None:
     output = None if output is None else local_path("task.output", str(output))
     augmenter: Augmenter = build(job.cfg.augmentation)
     name = augmenter.key()  # fails early if the checkpoint is missing, before the pool is scored
-    selection = select_pairs(job, score_pairs(job)).selection
-    subset = open_subset(job.pool, selection, tolerate=job.cfg.selection.tolerate)
-    identity = subset.identity(selection.sha256)
+    subset, selected = open_readable(job, select_pairs(job, score_pairs(job)))
+    identity = subset.identity(selected.selection.sha256)
     default = cache_folder("augmented", f"{name}-{identity[:16]}")
     folder = default if output is None else output
     drops = write_captions(subset, identity, augmenter, folder, job.engine)
-    written = f"{len(subset) - drops.total():,} of {len(selection.uids):,} samples"
+    written = f"{len(subset) - drops.total():,} of {selected.manifest.distinct:,} samples"
     log.info("augment: captions of %s (dropped: %s)", written, counts(drops | subset.missing) or "none")
     print_result(str(folder))

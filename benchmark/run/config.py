@@ -54,6 +54,7 @@ BASES = {
 FUNCTIONS = {"evalset": "a function that returns an evaluation set", "task": "a function of the job"}
 AVAILABLE = "available"  # the evalset without the sets that are not on this machine
 ALL = "all"  # the size of all pairs that the filter passes
+PERCENT = r"(100|[1-9]\d?(\.\d+)?|0\.\d*[1-9]\d*)%"  # a size: above 0% to 100%
 # Settings of every filter, which its class does not take, if they change nothing: see `benchmark.core.bounds`.
 UNBOUNDED = {"minimum": None, "maximum": None, "rank": True, "low_is_good": False}
 FIGURE_PARTS = frozenset({"pool", "engine", "device", "seed", "evaluation_sets", "models"})  # of the job
@@ -325,7 +326,9 @@ def _unknown_config(path: str, known: Iterable[str]) -> str:
         return f"pool={name} must be a name; for a folder or URL write pool=img2dataset pool.url={name}"
     names = [*(known or shipped_names(group))]
     if group == "size":
-        return f"size={name} must be a number of pairs, such as 250k, or one of {', '.join(sorted(names))}"
+        order = sorted(names, key=lambda size: size.replace("k", "000").replace("m", "000000").zfill(12))
+        must = "must be a number of pairs, such as 250k, a percentage such as 10%"
+        return f"size={name} {must}, or one of {', '.join(order)}"
     if group not in BASES:
         return f"{group}={name} is unknown; {did_you_mean(name, names)}"
     hint = did_you_mean(name, [*names, *installed_parts(group).names])

@@ -21,6 +21,7 @@ from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_
 from benchmark.results.report.report_data import eval_results
 from benchmark.results.results_folders import read_runs
 from benchmark.run.job import Job
+from benchmark.run.open_samples import open_readable
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
@@ -54,13 +55,15 @@ def _export(job: Job, output: Path | None) -> None:
     results = read_runs(job.results_dir)
     pool = job.pool
     selected = select_pairs(job, score_pairs(job))
+    if pool.tars and pool.is_local:
+        _, selected = open_readable(job, selected)
     manifest, selection = selected.manifest, selected.selection
     name = f"{pool.name}-{manifest.filter}-{manifest.k}-{manifest.sha256[:8]}"
     folder = output or cache_folder("exports", name)
     files = _write_subset_files(folder, selection)
     (folder / "eval_results.jsonl").unlink(missing_ok=True)  # of an earlier export, which had other results
     _, scores = selected.table.source.of_uids(selection.uids, selection.threshold).arrays()
-    written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores, job.cfg.selection.tolerate)
+    written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores)
     if not written.urls:
         log.warning("export: pool %s has no urls, so img2dataset cannot download its images", pool.name)
     compared = [result for result in results if not result.protocol.is_quick_try]

@@ -38,7 +38,7 @@ from benchmark.results.result import Result
 from benchmark.results.trackers import RunFacts
 from benchmark.run.config import CONF, filter_family, filter_settings, recorded, resolved
 from benchmark.run.job import Job
-from benchmark.run.select import Selected, subset_path
+from benchmark.run.select import READABLE, Selected, subset_path, written_subset
 from downstream.metrics.metric import library
 from downstream.models.base import Trainable
 from downstream.training.trainer import recipe_key
@@ -69,7 +69,8 @@ def make_run_id(job: Job, captions: str | None) -> str:
     names = [cfg.pool.name, job.choices["filter"]]
     if job.choices["selector"] != "best":
         names.append(job.choices["selector"])
-    return f"{'-'.join(names)}-{size_text(cfg.size.samples)}-seed{cfg.seed}-{portable_hash(identity)}"
+    names.append(size_text(cfg.size.samples).replace("%", "pct"))  # for names of files and links
+    return f"{'-'.join(names)}-seed{cfg.seed}-{portable_hash(identity)}"
 
 
 def _content(job: Job) -> PoolContent:
@@ -100,9 +101,10 @@ def portable_hash(identity: dict[str, Any]) -> str:
 
 def make_protocol(job: Job) -> Protocol:
     """Return the facts that comparable runs share. Raises `UserError` if starting weights cannot be had."""
+    samples = job.cfg.size.samples
     facts = {
         "pool": str(_content(job)),
-        SIZE: "all pairs that pass" if job.k is None else f"{job.k:,} pairs",
+        SIZE: f"{job.k:,} pairs" if job.k else f"{samples} pairs that pass".replace("%", "% of the"),
     }
     for name, model in job.models.items():
         facts |= flat_facts(name, model.identity())
@@ -117,7 +119,7 @@ def make_protocol(job: Job) -> Protocol:
     limit = job.cfg.evalset.get(LIMIT)
     if limit is not None:
         facts[QUICK_TRY] = f"the first {limit:,} images of each evaluation set, comparable to nothing"
-    samples, changed = job.cfg.size.samples, protocol_overrides(job.overrides)
+    changed = protocol_overrides(job.overrides)
     published = published_experiment(job.choices["experiment"], samples, job.overrides)
     name = ", ".join([f"{published or job.pool.name} {size_text(samples)}", *changed])
     return Protocol(name if limit is None else f"{QUICK_TRY}: {name}", facts, published, changed)
@@ -195,7 +197,8 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
     captions = None
     # The hash is of the selected pairs' captions, so that the selection must be in the cache.
     if job.captions:
-        files = [subset] if subset.is_file() else sorted(subset.parent.glob(f"{subset.stem}-epoch*.npy"))
+        made = written_subset(subset)
+        files = [made] if made.is_file() else sorted(made.parent.glob(f"{made.stem}-epoch*.npy"))
         if not files or not all(intact(file) for file in files):
             return None
         captions = job.captions.of(unite_uids([read_subset(file) for file in files])).sha256
@@ -210,7 +213,9 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
         reason = result.failed_metrics[0]
     elif result.protocol.fingerprint != (protocol := make_protocol(job)).fingerprint:
         reason = protocol.differences(result.protocol)
-    elif Path(result.subset).stem.partition("-epoch")[0] == subset.stem and not rescore:
+    elif (
+        not rescore and Path(result.subset).stem.partition("-epoch")[0].removesuffix(READABLE) == subset.stem
+    ):
         log.info("%s is there (commit %s); delete it to make it again", path, result.git_commit)
         return path
     elif select().selection.sha256 == result.selection.sha256:

@@ -1,109 +1,144 @@
-"""Open the samples of a selection, and count those that cannot be read or are planted noise."""
+"""Open the samples of a selection, exactly k that can be read, and count those that are planted noise."""
 
 import logging
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
-from benchmark.core.launch import is_main_process
 from benchmark.core.paths import cache_folder
-from benchmark.core.uids import UidArray, UidIndex
+from benchmark.core.uids import UidArray, UidIndex, find_uids, unite_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.fetch import fetch_subset
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
-from benchmark.pool.readable import check_readable, unreadable_images
+from benchmark.pool.readable import check_readable, find_unreadable, tolerated, tolerating
 from benchmark.pool.reshard import SHARD_SIZE, reshard, subset_identity
 from benchmark.pool.streamed_subset import StreamedSubset, holds
 from benchmark.pool.subset import Subset, index_tars, selected_samples, use_metadata_captions
 from benchmark.results.gallery import planted_kinds
+from benchmark.run.config import ALL
 from benchmark.run.job import Job
-from benchmark.run.select import Selected
-from benchmark.selection.selection import Selection, write_selection
+from benchmark.run.select import Selected, choose, write_chosen
+from benchmark.selection.selection import Selection
 
 log = logging.getLogger(__name__)
 AnySubset = Subset | StreamedSubset
 
 
 def open_samples(job: Job, selected: Selected) -> tuple[AnySubset, Selected]:
-    """Open the selected samples with their other captions; note in the manifest those that cannot be read."""
+    """Open the samples with their other captions; return them with their selection, see `open_readable`."""
     if job.cfg.training.source == "stream":
-        streamed = open_stream(job, selected.selection)
-        return streamed, note_lost(selected, streamed)
-    index_tars(job.pool, job.engine)
-    subset = open_subset(job.pool, selected.selection, job.captions, job.cfg.selection.tolerate)
-    return subset, note_lost(selected, subset)
+        return open_stream(job, selected)
+    return open_readable(job, selected, job.captions)
 
 
-def open_stream(job: Job, selection: Selection) -> StreamedSubset:
-    """Open the selected samples as a stream; they are resharded first, unless the pool is a subset of just them.
+def open_readable(
+    job: Job, selected: Selected, sources: CaptionSources | None = None
+) -> tuple[Subset, Selected]:
+    """Open the selected samples; return them with the selection that they are.
 
-    Raises `UserError` if epochs differ, or if more of them are missing than ``selection.tolerate`` allows.
+    Pairs whose image cannot be read are passed over: the selector chooses again without them, until it chooses only
+    readable pairs. The samples of a remote pool are first fetched into the cache.
+
+    Raises `UserError` if too few pairs are left, or more were passed over than ``selection.tolerate`` allows.
     """
-    if len(selection.epochs) > 1:
+    pool, selection, tolerate = job.pool, selected.selection, job.cfg.selection.tolerate
+    k, chosen, everything = selected.manifest.k, len(selection.uids), job.cfg.size.samples == ALL
+    index_tars(pool, job.engine)
+    images: Pool | None = None
+    checked, unreadable = selection.uids[:0], dict[str, str]()
+    while True:
+        new = selection.uids[find_uids(checked, selection.uids) < 0]
+        images = pool if pool.is_local else fetch_subset(pool, new, images)
+        captions = sources.of(selection.uids) if sources else None
+        subset = Subset(images, selection.uids, selection.epochs, captions, metadata=pool)
+        found = find_unreadable(subset, new)
+        if not found or len(unreadable) > chosen:
+            break
+        unreadable |= found
+        checked = unite_uids([checked, new])
+        left = selection.scored - len(found)
+        if left < k and not everything:
+            remedy = f"choose size={left * pool.scale} or less"
+            if len(unreadable) > tolerated(left, tolerate):
+                remedy += f" with {tolerating(len(unreadable), left)}"
+            lost = counts(Counter(unreadable.values()))
+            raise UserError(f"size asks for {k:,} pairs, but {left:,} can be read ({lost}); {remedy}")
+        selection = choose(job, selected.table, unreadable)
+    if captions is not None:
+        log.info("other captions: %s", ", ".join(f"{n:,} {name}" for name, n in captions.counts().items()))
+    if unreadable:
+        others = "the next in rank replace them" if job.bounds.rank else "the next of the draw replace them"
+        outcome = "they are left out" if everything else others
+        check_readable(chosen, Counter(unreadable.values()), tolerate, outcome)
+        selected = write_chosen(job, selected.table, selection, unreadable)
+    return subset, selected
+
+
+def open_stream(job: Job, selected: Selected) -> tuple[StreamedSubset, Selected]:
+    """Open the selected samples as a stream; return them with their selection.
+
+    They are resharded first, see `open_readable`, unless the pool is a subset of just them.
+
+    Raises `UserError` if epochs differ, or if its tars lack pairs.
+    """
+    if len(selected.selection.epochs) > 1:
         raise UserError(
             f"selector={job.choices['selector']} draws other pairs for each epoch, and a stream has one set of tars;"
             " set training.source=index"
         )
-    pool, uids, tolerate = job.pool, selection.uids, job.cfg.selection.tolerate
+    pool, tolerate = job.pool, job.cfg.selection.tolerate
     location = pool.url
-    if not holds(location, uids):
+    if not holds(location, selected.selection.uids):
+        subset, selected = open_readable(job, selected)
+        uids = selected.selection.uids
         size = max(1, min(1_000, len(uids) // 64))  # what is before the begin of a stream is read, too
         cached = cache_folder("subsets", f"stream-{subset_identity(pool, uids, size)}")
         location = str(job.cfg.training.shards or cached)
         log.info("subset: resharding %s pairs to %s", f"{len(uids):,}", location)
-        index_tars(pool, job.engine)
-        write_shards(pool, uids, location, job.engine, size)
-    captions, images = job.captions.of(uids), pool if pool.is_local else None
-    streamed = StreamedSubset(location, uids, captions, tolerate, images)
-    check_readable(len(uids), streamed.lost, tolerate)
-    return streamed
+        write_shards(pool, subset.pool, uids, location, job.engine, size)
+    uids = selected.selection.uids
+    images = pool if pool.is_local else None
+    streamed = StreamedSubset(location, uids, job.captions.of(uids), tolerate, images)
+    if len(streamed) < len(uids):
+        raise UserError(
+            f"{location} lists {len(uids):,} pairs and has {len(streamed):,}; write it again by"
+            " task=reshard, or set training.source=index"
+        )
+    return streamed, selected
 
 
-def open_subset(
-    pool: Pool, selection: Selection, sources: CaptionSources | None = None, tolerate: float = 0.0
-) -> Subset:
-    """Open the selected samples; those of a remote pool are first fetched into the cache.
+def open_subset(pool: Pool, selection: Selection, tolerate: float = 0.01) -> Subset:
+    """Open the samples of a selection that is not made again: pairs that cannot be read are left out.
 
-    Raises `UserError` if more than the fraction `tolerate` of them cannot be read.
+    Raises `UserError` if there are more of these than the fraction `tolerate`.
     """
     uids = selection.uids
-    captions = sources.of(uids) if sources else None
-    if captions is not None:
-        log.info("other captions: %s", ", ".join(f"{n:,} {name}" for name, n in captions.counts().items()))
-    if pool.is_local:
-        subset = Subset(pool, uids, selection.epochs, captions)
-    else:
-        subset = Subset(fetch_subset(pool, uids), uids, selection.epochs, captions, metadata=pool)
-    subset.missing += unreadable_images(subset, selection.sha256)
-    check_readable(len(uids), subset.lost, tolerate)
+    images = pool if pool.is_local else fetch_subset(pool, uids)
+    subset = Subset(images, uids, selection.epochs, metadata=pool)
+    lost = Counter(find_unreadable(subset, uids).values())
+    check_readable(len(uids), lost, tolerate, "they are left out")
     return subset
 
 
 def write_shards(
     pool: Pool,
+    images: Pool,
     uids: UidArray,
     location: str | Path,
     engine: Engine,
     shard_size: int = SHARD_SIZE,
     every_member: bool = False,
 ) -> int:
-    """Reshard pairs of an indexed pool to a folder or URL; return how many its tars hold. See `reshard`."""
-    local = pool if pool.is_local else fetch_subset(pool, uids)
-    parts = use_metadata_captions(selected_samples(local, uids), pool)
-    return reshard(local, parts, location, engine, shard_size, pool, every_member)
+    """Reshard pairs of a pool to a folder or URL; return how many its tars hold. See `reshard`.
 
-
-def note_lost(selected: Selected, subset: AnySubset) -> Selected:
-    """Return `selected` with the counts of samples that cannot be read in its manifest, also on disk."""
-    manifest = replace(selected.manifest, lost=subset.lost)
-    if subset.lost and is_main_process():
-        path = selected.paths[0]
-        write_selection(path.with_stem(path.stem.partition("-epoch")[0]), selected.selection, manifest)
-    return replace(selected, manifest=manifest)
+    `images` is the pool itself, or if it is remote a local pool with these pairs.
+    """
+    parts = use_metadata_captions(selected_samples(images, uids), pool)
+    return reshard(images, parts, location, engine, shard_size, pool, every_member)
 
 
 def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:

@@ -22,7 +22,7 @@ from benchmark.run.identity import (
     training_input,
 )
 from benchmark.run.job import Job
-from benchmark.run.select import Selected, subset_path
+from benchmark.run.select import Selected, subset_path, written_subset
 from benchmark.scoring.score_folder import score_folder, score_paths, scored_shards
 from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Downstream
@@ -122,7 +122,8 @@ class _JobPlan:
         """Return whether a training is finished; none is found if the samples have other captions."""
         if not self.selected or self.job.captions or not _are_here([model]):
             return False
-        manifest = json.loads(Path(self.subset).with_suffix(".json").read_text(encoding="utf-8"))
+        record = written_subset(Path(self.subset)).with_suffix(".json")
+        manifest = json.loads(record.read_text(encoding="utf-8"))
         pairs = training_input(self.job, manifest["sha256"])
         fingerprint = training_fingerprint(model, pairs, device_type(self.job.cfg.device))
         return finished(training_folder(model, fingerprint), fingerprint) is not None

@@ -59,7 +59,7 @@ def run(job: Job) -> Finished | None:
     _ = job.evaluation_sets
     with watch.stage("select"):
         select = cache(lambda: select_pairs(job, score_pairs(job)))
-        if job.sweep and (earlier := earlier_result(job, select)):
+        if job.sweep and (earlier := earlier_result(job, lambda: open_samples(job, select())[1])):
             broadcast_from_main(earlier, job.device)
             print_result(str(earlier))
             return Finished(earlier, skipped=True)

@@ -1,17 +1,21 @@
 """``task=select``: score the pool, keep exactly k, write the subset file."""
 
 import logging
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from benchmark.core.bounds import Bounds
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import cache_folder
 from benchmark.core.records import finite_or_none
+from benchmark.core.uids import encode_uids
 from benchmark.results.provenance import library_versions
-from benchmark.run.config import filter_settings, recorded, resolved
+from benchmark.run.config import ALL, filter_settings, recorded, resolved
 from benchmark.run.job import NEEDS, Job
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
@@ -23,6 +27,7 @@ from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, subset_files, write_selection
 
 log = logging.getLogger(__name__)
+READABLE = "-readable"  # ends the names of subset files that pass over pairs whose images cannot be read
 
 
 @dataclass(frozen=True)
@@ -42,14 +47,28 @@ def select(job: Job) -> None:
 
 
 def select_pairs(job: Job, table: ScoreTable) -> Selected:
-    """Select exactly k pairs, write the subset files and their manifest."""
+    """Select exactly k pairs, whether or not their images can be read; write the subset files and their manifest."""
     if job.pool.scale > 1 and job.k is not None:
         paper, here = f"{job.k * job.pool.scale:,}", f"{job.k:,}"
-        log.info("size: %s of the paper's pool is %s here (scale 1:%d)", paper, here, job.pool.scale)
+        log.info("size: %s pairs of the paper's pool are %s here (scale 1:%d)", paper, here, job.pool.scale)
     log.info("score: %s", score_folder(job.pool, job.filter))
-    bounds = job.bounds
-    selection = select_within(bounds, table, partial(_choose, job))
+    return write_chosen(job, table, choose(job, table, {}), {})
+
+
+def choose(job: Job, table: ScoreTable, unreadable: Mapping[str, str]) -> Selection:
+    """Return the selection of k pairs without those, by uid in hex with the reason, that cannot be read."""
+    drops = table.drops + Counter(unreadable.values())
+    table = replace(table, drops=drops, unreadable=encode_uids(sorted(unreadable)))
+    return select_within(job.bounds, table, partial(_choose, job))
+
+
+def write_chosen(
+    job: Job, table: ScoreTable, selection: Selection, unreadable: Mapping[str, str]
+) -> Selected:
+    """Write the subset files and the manifest of what `choose` returned."""
     path = subset_path(job)
+    if unreadable:
+        path = path.with_stem(path.stem + READABLE)
     paths = subset_files(path, selection)
     manifest = Manifest(
         pool=job.pool.name,
@@ -68,28 +87,39 @@ def select_pairs(job: Job, table: ScoreTable) -> Selected:
         selector=job.choices["selector"],
         selector_config=recorded(job.cfg.selector),
         versions=library_versions(),
+        lost=dict(sorted(Counter(unreadable.values()).items())),
     )
     write_selection(path, selection, manifest)
-    of = f"{manifest.k:,} of {manifest.scored:,}"
-    if bounds.rank:
-        log.info("select: %s, down to score %.4g", of, selection.threshold)
-    else:
-        log.info("select: %s that pass%s", of, ", at random" if manifest.k < manifest.scored else "")
-    if bounds.rank and manifest.tied_kept < manifest.tied:
-        tied, kept = f"{manifest.tied:,}", f"{manifest.tied_kept:,}"
-        log.info("select: of %s pairs with that score %s are kept, which the seed decides", tied, kept)
+    _log_selection(manifest, selection.threshold, job.bounds)
     if len(paths) > 1:
         log.info("select: %d different epochs with %s distinct pairs", len(paths), f"{manifest.distinct:,}")
     log.info("select: %s", paths[0])
     return Selected(selection, manifest, paths, table)
 
 
+def _log_selection(manifest: Manifest, threshold: float, bounds: Bounds) -> None:
+    k, scored = f"{manifest.k:,}", f"{manifest.scored:,}"
+    if not bounds.rank:
+        how = f", drawn with seed {manifest.seed}" if manifest.k < manifest.scored else ""
+        log.info("select: %s of the %s pairs that pass are kept%s", k, scored, how)
+        return
+    lowest, score = ("highest", -threshold) if bounds.low_is_good else ("lowest", threshold)
+    log.info("select: %s of %s pairs are kept; their %s score is %.4g", k, scored, lowest, score)
+    if manifest.tied_kept < manifest.tied:
+        tied, kept = f"{manifest.tied:,}", f"{manifest.tied_kept:,}"
+        log.info("select: %s pairs tie at that score; seed %d draws %s of them", tied, manifest.seed, kept)
+
+
 def _choose(job: Job, table: ScoreTable) -> Selection:
-    """Return the selection of k pairs, or of all with a score."""
+    """Return the selection of k pairs, or of all or some percent of those with a score."""
     k = job.k
     if k is None:
-        k = sum(int((~np.isnan(scores)).sum()) for scores in table.source.scores())
-        log.info("size: all %s pairs that pass", f"{k:,}")
+        readable = sum(int((~np.isnan(scores)).sum()) for scores in table.source.scores())
+        passing, k, size = readable + len(table.unreadable), readable, str(job.cfg.size.samples)
+        if size != ALL:  # of all pairs that pass, whether or not they can be read
+            k = max(1, round(passing * float(size.removesuffix("%")) / 100))
+        if passing == readable:
+            log.info("size: %s of the %s pairs that pass: %s", size, f"{passing:,}", f"{k:,}")
         if "budget" in NEEDS.get(job.task, ()):
             check_budget(job.cfg, job.overrides, k)
     epochs = -(-_most_samples(job) // max(1, k))
@@ -101,7 +131,7 @@ def subset_path(job: Job) -> Path:
 
     Its folder changes with the content of the pool.
     """
-    suffix, size = "", job.cfg.size.samples if job.k is None else job.k
+    suffix, size = "", str(job.cfg.size.samples).replace("%", "pct") if job.k is None else job.k
     if job.choices["selector"] != "best":  # the default selector needs no suffix
         samples = _most_samples(job)
         epochs = samples if job.k is None else -(-samples // job.k)
@@ -110,6 +140,12 @@ def subset_path(job: Job) -> Path:
         suffix += f"-within-{hash_json(asdict(bounds), 8)}"
     name = f"{job.filter.key()}{suffix}-{size}-seed{job.seed}.npy"
     return cache_folder("selections", job.pool.key, shards_key(job.pool, job.filter)) / name
+
+
+def written_subset(path: Path) -> Path:
+    """Return the path that a run's subset file was written to, given its `subset_path`."""
+    readable = path.with_stem(path.stem + READABLE)
+    return readable if readable.with_suffix(".json").is_file() else path
 
 
 def _most_samples(job: Job) -> int:

@@ -9,7 +9,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core.errors import UserError
 from benchmark.results.protocol import size_text
-from benchmark.run.config import ALL
 
 if TYPE_CHECKING:
     from benchmark.pool.pool import Pool
@@ -18,17 +17,15 @@ MAX_EPOCHS = 100  # of a budget that the command does not name
 
 
 def subset_size(cfg: DictConfig) -> int | None:
-    """Return k, the number of selected pairs: `size.samples` divided by the scale of the pool; None for all.
+    """Return k, the number of selected pairs: `size.samples` divided by the scale of the pool.
 
-    Raises `UserError` if `size.samples` is neither ``all`` nor an integer of at least the scale.
+    None for all, and for a percentage. Raises `UserError` for anything else than an integer of at least the scale.
     """
     samples, scale = cfg.size.samples, int(cfg.pool.scale)
-    if samples == ALL:
+    if isinstance(samples, str):
         return None
     if not isinstance(samples, int) or samples < scale:
-        raise UserError(
-            f"size.samples={samples} must be an integer of at least {scale}; give the number of pairs to keep"
-        )
+        raise UserError(f"size={samples} must be an integer of at least {scale}, the scale of the pool")
     return samples // scale
 
 
@@ -36,12 +33,13 @@ def check_size(cfg: DictConfig, pool: Pool | None) -> None:
     """Raise `UserError` if the pool has fewer than k pairs, as far as its metadata, or the demo's size, says."""
     k, scale = subset_size(cfg), int(cfg.pool.scale)
     drawn = OmegaConf.select(cfg, "pool.demo.pairs")
-    listed = drawn if drawn is not None or pool is None else pool.count()
+    listed = drawn if k is None or drawn is not None or pool is None else pool.count()
     if listed and k is not None and k > listed:  # none: its files are damaged or empty, which scoring says
         paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"
         asked = f"{k:,} pairs" if scale == 1 else paper
-        found = f"pool {cfg.pool.name} lists {listed:,}" if drawn is None else f"pool.demo.pairs={drawn}"
-        raise UserError(f"size asks for {asked}, but {found}; choose a smaller size")
+        whole = f"pool {cfg.pool.name} lists {listed:,} whose download did not fail"
+        found = whole if drawn is None else f"pool.demo.pairs={drawn}"
+        raise UserError(f"size asks for {asked}, but {found}; choose size={listed * scale} or less")
 
 
 def check_budget(cfg: DictConfig, overrides: Iterable[str], k: int | None = None) -> None:

@@ -9,9 +9,10 @@ from benchmark.core.distributed import broadcast_from_main
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.uids import find_uids
+from benchmark.pool.subset import Subset
 from benchmark.run.identity import make_run_id, run_facts, training_input
 from benchmark.run.job import Job
-from benchmark.run.open_samples import open_subset
+from benchmark.run.open_samples import open_readable
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
@@ -33,10 +34,10 @@ def weak_backbone(job: Job) -> None:
     opened = None
     if is_main_process():
         folder = label_pool(job.pool, config, job.engine)
-        selected = select_pairs(job, score_pairs(job)).selection
-        labels = read_labels(folder, selected.uids)
-        selection = labelled(selected, labels)
-        subset = open_subset(job.pool, selection, tolerate=job.cfg.selection.tolerate)
+        subset, selected = open_readable(job, select_pairs(job, score_pairs(job)))
+        labels = read_labels(folder, selected.selection.uids)
+        selection = labelled(selected.selection, labels)
+        subset = Subset(subset.pool, selection.uids, selection.epochs, metadata=job.pool)
         opened = subset, training_input(job, selection.sha256), labels
     subset, sha256, labels = broadcast_from_main(opened, job.device)
     reach_tars(subset, job.device)

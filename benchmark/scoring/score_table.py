@@ -203,6 +203,8 @@ class ScoreTable:
     costs: Costs = field(default_factory=dict)  # of scoring when it was done, and of the features
     reused: float = 0.0  # fraction of parts that an earlier run had scored
     pool: Pool | None = None  # None for joined scores
+    # Pairs that a selection passes over, as their images cannot be read; the source that it reads lacks them.
+    unreadable: UidArray = field(default_factory=lambda: np.empty(0, UID_DTYPE))
 
     def __len__(self) -> int:
         return len(self.source)

@@ -13,10 +13,10 @@ from benchmark.core.disk_buckets import DiskBuckets
 from benchmark.core.paths import cache_dir
 from benchmark.core.ranges import checked
 from benchmark.core.ties import highest
-from benchmark.core.uids import UID_DTYPE, UidArray, sort_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, sort_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.joined_scores import JoinedScores
+from benchmark.scoring.joined_scores import JoinedBlock, JoinedScores
 from benchmark.scoring.score_parts import add_filters, total_cost
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import Block, ScoreSource, ScoreTable
@@ -29,21 +29,20 @@ EXPONENTS = {"size": 1.0, "square_root": 0.5}
 
 
 class ClusterMembers:
-    """All samples that have a score, not NaN, and the label of a cluster.
+    """All samples that have a score, not NaN, and the label of a cluster, and those `unreadable` that have a label.
 
     `sizes`, (c,), counts the samples of each cluster that has any; `without_cluster` all samples without one.
     """
 
-    def __init__(self, scores: ScoreSource, labels: ScoreSource) -> None:
+    def __init__(self, scores: ScoreSource, labels: ScoreSource, unreadable: UidArray) -> None:
         self._joined = JoinedScores([scores, labels])
+        self._unreadable = UidIndex(unreadable)
         self.without_cluster = 0
         sizes = Counter[float]()
         for block in self._joined.blocks():
-            of_scores, of_labels = block.columns
+            of_labels = block.columns[1]
             self.without_cluster += int(np.isnan(of_labels).sum())
-            labels_of_block, counts = np.unique(
-                of_labels[~np.isnan(of_scores + of_labels)], return_counts=True
-            )
+            labels_of_block, counts = np.unique(of_labels[self._rows(block)], return_counts=True)
             sizes.update(dict(zip(labels_of_block.tolist(), counts.tolist(), strict=True)))
         self._labels = np.array(sorted(sizes))
         self.sizes = np.array([sizes[label] for label in self._labels], np.int64)
@@ -54,14 +53,27 @@ class ClusterMembers:
         records = DiskBuckets(self.sizes, self._record, cache_dir())
         for block in self._joined.blocks():
             scores, labels = block.columns
-            rows = np.flatnonzero(~np.isnan(scores + labels))
+            rows = self._rows(block)
             some = np.empty(len(rows), self._record)
             some["uid"], some["score"] = block.uids[rows], scores[rows]
             records.add(np.searchsorted(self._labels, labels[rows]), some)
         return records
 
+    def _rows(self, block: JoinedBlock) -> Integers:
+        scores, labels = block.columns
+        known = ~np.isnan(scores) | (self._unreadable.find(block.uids) >= 0)
+        return np.flatnonzero(known & ~np.isnan(labels))
+
+    @cached_property
+    def readable(self) -> Integers:
+        """How many samples of each cluster have a score, shape (c,)."""
+        return np.array([np.count_nonzero(~np.isnan(of["score"])) for of in self._records], np.int64)
+
     def clusters(self) -> Iterator[Block]:
-        """Yield the uids (m,), sorted, and scores (m,) of the m members of each cluster, by ascending labels."""
+        """Yield the uids (m,), sorted, and scores (m,) of the m members of each cluster, by ascending labels.
+
+        The score of an unreadable pair is NaN.
+        """
         for records in self._records:
             uids = np.ascontiguousarray(records["uid"])
             order = sort_uids(uids)
@@ -102,15 +114,15 @@ class ClusterSelector(Selector):
     ) -> Selection:
         """Select k pairs per epoch; with ``order=score`` a single epoch for all."""
         labels = score_pool(pool, self.labels, engine)
-        members = ClusterMembers(table.source, labels.source)
-        scored = int(members.sizes.sum())
+        members = ClusterMembers(table.source, labels.source, table.unreadable)
+        scored = int(members.readable.sum())
         drops = table.drops + Counter({NO_CLUSTER: members.without_cluster})
-        left = check_scored(drops, len(table) - members.without_cluster, scored, k)
-        targets = quotas(members.sizes.astype(np.float64) ** EXPONENTS[self.weight], members.sizes, k)
+        left = check_scored(drops, len(table) - members.without_cluster, scored, k, pool)
+        targets = quotas(members.sizes.astype(np.float64) ** EXPONENTS[self.weight], members.readable, k)
         if self.order == "random":
-            counts = epoch_counts(targets, members.sizes, k, epochs)
+            counts = epoch_counts(targets, members.readable, k, epochs)
         else:
-            counts = apportion(targets, k, members.sizes)[None]
+            counts = apportion(targets, k, members.readable)[None]
         uids, threshold, tied_kept = self._draw(members, counts, seed)
         cost = total_cost(add_filters([table.costs, labels.costs]))
         tied = members.count(threshold)
@@ -127,9 +139,11 @@ class ClusterSelector(Selector):
         lowest = []
         for number, (uids, scores) in enumerate(members.clusters()):
             if self.order == "score":
-                epochs = [highest(scores, uids, int(count), seed) for count in counts[:, number]]
+                rows = np.flatnonzero(~np.isnan(scores))
+                some, of_rows = uids[rows], scores[rows]
+                epochs = [rows[highest(of_rows, some, int(count), seed)] for count in counts[:, number]]
             else:
-                deck = Deck(len(uids), np.random.default_rng([seed, number]))
+                deck = Deck(~np.isnan(scores), np.random.default_rng([seed, number]))
                 epochs = [deck.draw(int(count)) for count in counts[:, number]]
             for of_epoch, rows in zip(drawn, epochs, strict=True):
                 of_epoch.append(uids[rows])
@@ -185,21 +199,28 @@ def epoch_counts(targets: Floats, sizes: Integers, k: int, epochs: int) -> Integ
 
 
 class Deck:
-    """The rows of one cluster, from 0 to `size`: drawn without replacement until all are, then shuffled again."""
+    """The rows of one cluster: drawn without replacement until all are, then shuffled again.
 
-    def __init__(self, size: int, rng: np.random.Generator) -> None:
-        self.size = size
+    Rows that are not `readable`, (m,), are passed over, so that the others keep their order.
+    """
+
+    def __init__(self, readable: npt.NDArray[np.bool_], rng: np.random.Generator) -> None:
+        self.readable = readable
         self.rng = rng
-        self.left = rng.permutation(size)
+        self.left = self._shuffled()
 
     def draw(self, count: int) -> Integers:
         """Return `count` different rows; at most as many as the cluster has."""
         drawn, self.left = self.left[:count], self.left[count:]
         if len(drawn) < count:
-            fresh = self.rng.permutation(self.size)
+            fresh = self._shuffled()
             again = np.isin(fresh, drawn)
             # Rows that were just drawn come last in the next round.
             self.left = np.concatenate([fresh[~again], fresh[again]])
             rest, self.left = np.split(self.left, [count - len(drawn)])
             drawn = np.concatenate([drawn, rest])
         return drawn
+
+    def _shuffled(self) -> Integers:
+        rows = self.rng.permutation(len(self.readable))
+        return rows[self.readable[rows]]

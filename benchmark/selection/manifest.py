@@ -24,10 +24,6 @@ class Manifest:
     selector: str
     selector_config: dict[str, Any]
     versions: dict[str, str] = field(default_factory=dict)
-    # Selected samples that cannot be read, by reason, known once they are read; `selection.tolerate` bounds them.
+    # Pairs that would be selected if their images could be read, by reason. The next in rank are selected in their
+    # place; with ``size=all`` they are left out. `selection.tolerate` bounds them.
     lost: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def readable(self) -> int:
-        """How many of the `distinct` samples can be read."""
-        return self.distinct - sum(self.lost.values())

@@ -95,15 +95,18 @@ class Selector(ABC):
 def candidates(table: ScoreTable, k: int) -> tuple[Rows, dict[str, int]]:
     """Return the rows that have a score, and counts of the others by reason. Raises `UserError` for fewer than k."""
     valid = np.flatnonzero(~np.isnan(table.scores))
-    return valid, check_scored(table.drops, len(table), len(valid), k)
+    return valid, check_scored(table.drops, len(table), len(valid), k, table.pool)
 
 
-def check_scored(drops: Counter[str], count: int, scored: int, k: int) -> dict[str, int]:
+def check_scored(
+    drops: Counter[str], count: int, scored: int, k: int, pool: Pool | None = None
+) -> dict[str, int]:
     """Add the rest of `count` not `scored` to the `drops`. Raises `UserError` when fewer than k have a score."""
     drops = drops + Counter({NO_SCORE: count - scored})
     if k < 1 or k > scored:
         lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items())) or "none dropped"
-        remedy = f"choose a size from 1 to {scored:,}" if scored else "choose another filter or pool"
+        largest = scored * (pool.scale if pool else 1)
+        remedy = f"choose size={largest} or less" if scored else "choose another filter or pool"
         raise UserError(f"size asks for {k:,} pairs, but {scored:,} have a score ({lost}); {remedy}")
     return {reason: count for reason, count in drops.items() if count}
 

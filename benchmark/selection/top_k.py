@@ -29,7 +29,7 @@ def select_top_k(table: ScoreTable, k: int, seed: int) -> Selection:
     Raises `UserError` when fewer than k samples have a score.
     """
     counts = ScoreCounts(table.source.scores, table.source.dtype)
-    drops = check_scored(table.drops, len(table), counts.scored, k)
+    drops = check_scored(table.drops, len(table), counts.scored, k, table.pool)
     threshold = counts.kth_highest(k)
     tied_kept = k - threshold.above
     uids, tied, start = np.empty(k, UID_DTYPE), HighestHashes(tied_kept, seed), 0

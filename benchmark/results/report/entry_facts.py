@@ -100,12 +100,9 @@ def cost_notes(entries: Sequence[Entry], costs: ScoringCosts) -> list[str]:
 
 
 def loss_note(result: Result) -> list[str]:
-    """Return how many of its selected pairs a run trained on, if not all: `selection.tolerate` allowed it."""
-    selection = result.selection
-    if not selection.lost:
-        return []
-    trained = f"{selection.readable:,} of {selection.distinct:,} selected pairs"
-    return [f"trained on {trained}: {counts(selection.lost)}"]
+    """Return how many chosen pairs cannot be read, so that the next in rank replaced them; nothing if none."""
+    lost = result.selection.lost
+    return [f"passed over chosen pairs that cannot be read: {counts(lost)}"] if lost else []
 
 
 def contamination_notes(entries: Iterable[Entry]) -> list[str]:

@@ -29,7 +29,7 @@ def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
         (["filter=random,clpi"], "filter=clpi is unknown; did you mean 'clip'?"),
         (
             ["size=abc"],
-            "size=abc must be a number of pairs, such as 250k, or one of 100k, 10500k, ",
+            "size=abc must be a number of pairs, such as 250k, a percentage such as 10%, or one of all, 100k, 200k",
         ),
         (["task=reprt"], "did you mean 'report'?"),
         (["nosuch=1"], "there is no setting 'nosuch'"),

@@ -47,6 +47,9 @@ MEANT = [
     ("size=[100k,200k]", "size=100k,200k"),
     ("size=[100k, 200k]", "size=100k,200k"),
     ("size=mine", "size=mine"),
+    ("size=10%", "size.samples=10%"),
+    ("size=[0.5%, 99.9%,all]", "size.samples=0.5%,99.9%,all"),
+    ("size=100%,200k", "size.samples=100%,200000"),
     ("size.samples=50k", "size.samples=50000"),
     ("budget=2m", "budget=2000000"),
     ("budget=[20k, 0.5m]", "budget=20000,500000"),
@@ -132,15 +135,17 @@ SENTENCES = [
 ]
 # Refused before Hydra is asked.
 NOT_MEANT = [
-    ("size=null", "size=null must be a number, such as 200k, 1.5m or 50000"),
-    ("size=-5", "size=-5 must be a number, such as 200k"),
-    ("size=0", "size=0 must be a number, such as 200k"),
-    ("size=1.5", "size=1.5 must be a number, such as 200k"),
-    ("size=200,000", "size=000 must be a number, such as 200k"),
     (
-        "budget=-1",
-        "budget=-1 must be a number, such as 200k, 1.5m or 50000",
+        "size=null",
+        "size=null must be a whole number of pairs above 0, such as 200k, 1.5m or 50000, a percentage such as 10%, or"
+        " all",
     ),
+    ("size=-5", "size=-5 must be a whole number of pairs above 0"),
+    ("size=0", "size=0 must be a whole number of pairs above 0"),
+    ("size=1.5", "size=1.5 must be a whole number of pairs above 0"),
+    ("size=200,000", "size=000 must be a whole number of pairs above 0"),
+    ("size=1e999", "size=1e999 must be a whole number of pairs above 0"),
+    ("budget=-1", "budget=-1 must be a whole number of samples above 0, such as 200k, 1.5m or 50000"),
     ("seed=0:2", "seed=0:2 must be an integer; to sweep over seeds write seed=0,1,2"),
     ("seed=0-2", "write seed=0,1,2"),
     ("filter=5", "filter=5 is unknown; known: aesthetics"),
@@ -178,9 +183,13 @@ NOT_MEANT = [
 NOT_COMPOSED = [
     ("filter=iccc", "filter=iccc is unknown; did you mean 'icc'?"),
     (
-        "size=abc",
-        "size=abc must be a number of pairs, such as 250k, or one of 100k, 10500k, ",
+        "size=200kk",
+        "size=200kk must be a number of pairs, such as 250k, a percentage such as 10%, or one of all, 100k, 200k,"
+        " 500k, 1m, 1500k, 2m, 3m, 4500k, 7500k, 10500k, 12m",
     ),
+    ("size=0%", "size=0% must be a number of pairs, such as 250k, a percentage such as 10%"),
+    ("size=120%", "size=120% must be a number of pairs"),
+    ("size=abc%", "size=abc% must be a number of pairs"),
     ("'metrics=[bleu,cidr]'", "metrics=cidr is unknown; did you mean 'cider'?"),
     ("hydra/launcher=jobli", "hydra/launcher=jobli is unknown; did you mean 'joblib'?"),
     ("pool=/data/x", "for a folder or URL write pool=img2dataset pool.url=/data/x"),
@@ -217,7 +226,8 @@ WRONG_VALUES = [
     ("pool.scale=0", "pool.scale=0 must be a positive integer"),
     ("pool.demo.consistency=2", "pool.demo.consistency=2 must be a number from 0 to 1"),
     ("pool.demo.evaluation.coco=0", "pool.demo.evaluation.coco=0 must be a positive integer"),
-    ("size.samples=ten", "size.samples=ten must be a positive integer, or all"),
+    ("size.samples=ten", "size.samples=ten must be a positive integer, a percentage such as 10%, or all"),
+    ("size.samples=0%", "size.samples=0% must be a positive integer, a percentage such as 10%, or all"),
     ("budget=all", "budget=all must be a number of samples"),
     (f"{TRAINING}.samples_seen=64.5", f"{TRAINING}.samples_seen=64.5 must be a positive integer"),
     (f"{TRAINING}.workers=-1", f"{TRAINING}.workers=-1 must be an integer from 0 to 1,024, or null"),
@@ -247,7 +257,7 @@ WRONG_VALUES = [
 ]
 # Wrong beside other settings or on this machine: looked for where all values have the right types.
 WRONG_TOGETHER = [
-    ("size.samples=50", "size.samples=50 must be an integer of at least 100"),
+    ("size.samples=50", "size=50 must be an integer of at least 100, the scale of the pool"),
     ("budget=50", "budget=50 must be an integer of at least 100, the scale of the pool"),
     ("device=cuda:99", "device=cuda:99 asked for, but torch sees"),
     ("filter.checkpoint=${nosuch}", "filter.checkpoint refers to a setting that there is not: ${nosuch}"),
@@ -477,7 +487,7 @@ REMEDIES = [
     (f"{SELECT} pool.url=it's/pool", r"special characters: (.*)"),
     (f"{SELECT} pool.url=pool pool.nsfw=[UNLIKELY]", r"set (pool\.nsfw=\[\]) to keep"),
     (f"{SELECT} pool.url=pool pool.columns.text=texts", r"did you mean '(text)'"),
-    (f"{SELECT} pool.url=tars size.samples=9", r"choose a size from 1 to (\d)"),
+    (f"{SELECT} pool.url=tars size.samples=9", r"choose (size=\d)"),
     (f"{SELECT} pool.url=pool seed=0:2", r"write (seed=\S+)"),
     (f"{SELECT} pool.url=pool device=cuda:99", r"use (device=cpu)"),
     (f"{SELECT} pool.url=pool fliter=random", r"did you mean (\S+)\?"),

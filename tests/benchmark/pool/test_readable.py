@@ -1,84 +1,177 @@
-"""Exactly k pairs are trained on or written, or the command stops before it starts."""
+"""Exactly k readable pairs are trained on or written: the next in rank replace those that cannot be read."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
 
-from benchmark.core.uids import encode_uids, read_subset
+from benchmark.core.uids import decode_uids, encode_uids, read_subset
 from benchmark.pool.pool import Pool
-from benchmark.pool.readable import unreadable_images
+from benchmark.pool.readable import find_unreadable
 from benchmark.pool.subset import Subset
-from benchmark.run.open_samples import note_lost, open_subset
+from benchmark.run.open_samples import open_readable, open_samples
 from benchmark.run.score import score_pairs
-from benchmark.run.select import select_pairs
+from benchmark.run.select import select_pairs, subset_path, written_subset
 from tests.command_line import Run, assert_one_line
 from tests.jobs import make_job
-from tests.pools import rows, write_metadata, write_tar
+from tests.pools import Row, rows, write_metadata, write_tar
 
-K = 8
+COUNT = 12  # pairs, the best first
+TRUNCATED, ABSENT = (3, 8), 5
+BROKEN = {*TRUNCATED, ABSENT}
+
+
+def write(folder: Path) -> Path:
+    """Write the pairs to the metadata, and to a tar but for one: two images there are cut off."""
+    samples = rows(COUNT)
+    write_metadata(folder / "metadata" / "0.parquet", samples, quality=[float(-n) for n in range(COUNT)])
+    for number in TRUNCATED:
+        samples[number].image = samples[number].image[:300]
+    del samples[ABSENT]
+    write_tar(folder / "shards" / "0.tar", samples)
+    return folder
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Eight pairs in the metadata: one in no tar, one with a truncated image."""
-    samples = rows(K)
-    write_metadata(tmp_path / "pool" / "metadata" / "0.parquet", samples)
-    samples[3].image = samples[3].image[:300]
-    write_tar(tmp_path / "pool" / "shards" / "0.tar", samples[:-1])
-    return tmp_path / "pool"
+    return write(tmp_path / "pool")
 
 
-@pytest.fixture
-def settings(folder: Path) -> list[str]:
+RANKED = ("filter=column", "filter.column=quality")
+
+
+def settings(folder: Path | str, *others: str, ranked: Sequence[str] = RANKED) -> list[str]:
     return [
-        "pool=img2dataset", f"pool.url={folder}", "filter=random", f"size.samples={K}", "engine.workers=1",
-        "downstream=dual_encoder",
+        "pool=img2dataset", f"pool.url={folder}", *ranked, "engine.workers=1", "downstream=dual_encoder",
+        "models=demo", *others,
     ]  # fmt: skip
 
 
-LINE = "2 of the 8 selected pairs cannot be read (1 image_missing, 1 image_unreadable), which leaves 6"
+def opened(*overrides: str) -> tuple[list[int], dict[str, Any], Path]:
+    """The rows of the pairs that a run would train on, the manifest on disk, and the path of the subset file."""
+    job = make_job(*overrides)
+    subset, selected = open_readable(job, select_pairs(job, score_pairs(job)))
+    assert subset.uids.tolist() == selected.selection.uids.tolist()
+    assert not subset.missing
+    path = written_subset(subset_path(job))
+    assert read_subset(path).tolist() == subset.uids.tolist()
+    assert all(subset[row].image.size for row in range(len(subset)))
+    return row_numbers(decode_uids(subset.uids)), json.loads(path.with_suffix(".json").read_text()), path
 
 
-@pytest.mark.parametrize("task", ["reshard", "train"])
-def test_fewer_than_k_readable_pairs_stop(task: str, run: Run, settings: list[str], tmp_path: Path) -> None:
-    output = [f"task.output={tmp_path / 'out'}"] if task == "reshard" else ["models=demo", "budget=2m"]
-    done = run(f"task={task}", *settings, *output, "selection.tolerate=0.2")
-    assert_one_line(done, f"{LINE}; complete the pool's images")
-    assert "selection.tolerate=0.25" in done.stderr
-    assert not (tmp_path / "out").exists()
+def row_numbers(uids: list[str], of: list[Row] | None = None) -> list[int]:
+    known = [row.uid for row in of or rows(COUNT)]
+    return sorted(known.index(uid) for uid in uids)
 
 
-@pytest.mark.slow
-def test_a_share_may_be_missing_if_it_is_allowed(
-    run: Run, settings: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_the_next_in_rank_replace_what_cannot_be_read(folder: Path) -> None:
+    kept, manifest, path = opened(*settings(folder, "size.samples=8", "selection.tolerate=0.4"))
+    assert kept == [0, 1, 2, 4, 6, 7, 9, 10]
+    assert manifest["lost"] == {"image_missing": 1, "image_unreadable": 2}
+    assert (manifest["k"], manifest["distinct"]) == (8, 8)
+    assert (manifest["threshold"], manifest["scored"]) == (-10, 9)
+    ranking = path.with_stem(path.stem.removesuffix("-readable"))
+    assert row_numbers(decode_uids(read_subset(ranking))) == list(range(8)), "task=select reads no images"
+
+
+@pytest.mark.parametrize(
+    "ranked",
+    [RANKED, ["filter=no_filter"], ["filter=random"], ["filter=random", "++filter.rank=false", "seed=2"]],
+)
+def test_the_selection_is_that_of_a_pool_of_readable_pairs(ranked: Sequence[str], tmp_path: Path) -> None:
+    samples = [row for number, row in enumerate(rows(COUNT)) if number not in BROKEN]
+    write_metadata(tmp_path / "mended" / "0.parquet", samples, quality=np.arange(len(samples))[::-1] * 1.0)
+    write_tar(tmp_path / "mended" / "0.tar", samples)
+    chosen = ["size.samples=7", "selection.tolerate=1"]
+    expected = opened(*settings(tmp_path / "mended", *chosen, ranked=ranked))
+    assert opened(*settings(write(tmp_path / "pool"), *chosen, ranked=ranked))[0] == expected[0]
+    assert not expected[1]["lost"]
+    assert "readable" not in expected[2].name
+
+
+def test_with_size_all_they_are_left_out(folder: Path) -> None:
+    kept, manifest, _ = opened(
+        *settings(folder, "size.samples=all", "budget=1000", "selection.tolerate=0.25")
+    )
+    assert kept == [number for number in range(COUNT) if number not in BROKEN]
+    assert (manifest["k"], manifest["scored"]) == (9, 9)
+
+
+@pytest.mark.parametrize("task", ["reshard", "export", "train"])
+def test_too_many_unreadable_pairs_stop(task: str, run: Run, folder: Path, tmp_path: Path) -> None:
+    output = ["budget=2m"] if task == "train" else [f"task.output={tmp_path / 'out'}"]
+    command = [f"task={task}", *settings(folder, "size.samples=8", f"results_dir={tmp_path / 'r'}"), *output]
+    done = run(*command, "selection.tolerate=0.25")
+    assert_one_line(
+        done,
+        "3 chosen pairs cannot be read (1 image_missing, 2 image_unreadable), more than selection.tolerate=0.25"
+        " of 8 allows; mend the pool's images, or add selection.tolerate=0.38",
+    )
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_a_single_unreadable_pair_ends_nothing(
+    run: Run, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    done = run("task=reshard", *settings, f"task.output={tmp_path / 'out'}", "selection.tolerate=0.25")
-    assert done.returncode == 0
-    (line,) = [message for message in caplog.messages if "cannot be read" in message]
-    assert line == f"subset: {LINE.partition(', which')[0]}; selection.tolerate=0.25 allows it"
-    assert len(read_subset(tmp_path / "out" / "sample_ids.npy")) == K - 1
-    assert_one_line(run("task=select", *settings, "selection.tolerate=-1"), "must be a number from 0 to 1")
+    command = ["task=reshard", *settings(folder, "size.samples=4")]
+    assert run(*command, f"task.output={tmp_path / 'out'}").stdout.startswith("wrote 4 of 4 samples")
+    assert row_numbers(decode_uids(read_subset(tmp_path / "out" / "sample_ids.npy"))) == [0, 1, 2, 4]
+    line = "select: 1 chosen pair cannot be read (1 image_unreadable); the next in rank replace them"
+    assert line in caplog.messages
+    strict = run(*command, f"task.output={tmp_path / 'strict'}", "selection.tolerate=0")
+    assert_one_line(
+        strict, "1 chosen pair cannot be read (1 image_unreadable), more than selection.tolerate=0"
+    )
+    assert_one_line(run(*command, "selection.tolerate=-1"), "must be a number from 0 to 1")
 
 
-def test_the_manifest_counts_what_was_allowed_to_be_lost(
-    settings: list[str],
+def test_a_size_above_the_readable_pairs_names_the_largest(
+    run: Run, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    job = make_job(*settings)
-    selected = select_pairs(job, score_pairs(job))
-    subset = open_subset(job.pool, selected.selection, tolerate=0.25)
-    noted = note_lost(selected, subset).manifest
-    assert noted.lost == subset.lost == {"image_missing": 1, "image_unreadable": 1}
-    assert noted.readable == K - 2
-    assert json.loads(selected.paths[0].with_suffix(".json").read_text())["lost"] == noted.lost
+    command = ["task=reshard", *settings(folder), f"task.output={tmp_path / 'out'}"]
+    text = "size asks for 11 pairs, but 9 can be read (1 image_missing, 2 image_unreadable); choose "
+    remedy = "size=9 or less with selection.tolerate=0.34"
+    assert_one_line(run(*command, "size.samples=11"), text + remedy)
+    caplog.clear()
+    done = run(*command, *remedy.replace("or less with ", "").split())
+    assert done.stdout.startswith("wrote 9 of 9 samples")
+    assert "score: reusing the scores of column on all 1 shards of pool img2dataset" in caplog.messages
+
+
+def test_replacements_of_a_remote_pool_are_fetched_once(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.put(str(folder), "/readable", recursive=True)
+    caplog.set_level("INFO")
+    try:
+        given = settings("memory://readable", "size.samples=8", "selection.tolerate=0.4")
+        assert opened(*given)[0] == [0, 1, 2, 4, 6, 7, 9, 10]
+        fetched = [line for line in caplog.messages if "fetching" in line]
+        assert [line.split()[2] for line in fetched] == ["8", "2", "1"]
+        caplog.clear()
+        assert opened(*given)[0] == [0, 1, 2, 4, 6, 7, 9, 10]
+        assert not [line for line in caplog.messages if "fetching" in line]
+    finally:
+        memory.rm("/readable", recursive=True)
+
+
+def test_a_stream_has_readable_pairs_too(folder: Path) -> None:
+    job = make_job(*settings(folder, "size.samples=8", "selection.tolerate=0.4", "training.source=stream"))
+    stream, selected = open_samples(job, select_pairs(job, score_pairs(job)))
+    assert len(stream) == 8
+    assert selected.manifest.lost == {"image_missing": 1, "image_unreadable": 2}
 
 
 def test_repaired_images_are_checked_again(folder: Path) -> None:
-    def lost() -> dict[str, int]:
-        subset = Subset(Pool("p", str(folder)), np.sort(encode_uids([row.uid for row in rows(K)])))
-        return dict(unreadable_images(subset, "sha256 of the uids"))
+    def unreadable() -> list[int]:
+        uids = np.sort(encode_uids([row.uid for row in rows(COUNT)]))
+        return row_numbers(list(find_unreadable(Subset(Pool("p", str(folder)), uids), uids)))
 
-    assert lost() == {"image_unreadable": 1}
-    write_tar(folder / "shards" / "0.tar", rows(K))
-    assert lost() == {}
+    assert unreadable() == unreadable() == sorted(BROKEN)
+    write_tar(folder / "shards" / "0.tar", rows(COUNT))
+    assert unreadable() == []

@@ -211,10 +211,11 @@ def test_jobs_of_a_sweep_score_anew_once(settings: Settings, tmp_path: Path) -> 
     assert [reused("first"), reused("first"), reused("second")] == [0, 1, 0]
 
 
-def test_several_epochs_are_one_selection(settings: Settings) -> None:
+@pytest.mark.parametrize("ending", ["-epoch000", "-readable", "-readable-epoch000"])
+def test_epochs_and_replaced_pairs_are_one_selection(settings: Settings, ending: str) -> None:
     job = settings()
     path, left = made(job)
-    first = Path(left.subset).with_stem(f"{Path(left.subset).stem}-epoch000")
+    first = Path(left.subset).with_stem(f"{Path(left.subset).stem}{ending}")
     write_record(path.parent, replace(left, subset=str(first)))
     assert look(job) == path
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.core.uids import encode_uids
+from benchmark.core.uids import encode_uids, write_subset
 from benchmark.pool.pool import Pool
 from benchmark.run.open_samples import open_stream
-from benchmark.selection.selection import Selection
+from benchmark.run.score import score_pairs
+from benchmark.run.select import select_pairs
 from tests.jobs import make_job
 from tests.pools import rows, write_pool
 
@@ -32,10 +33,12 @@ def members(folder: Path) -> dict[str, list[str]]:
 
 
 def test_a_stream_holds_the_selected_pairs_only(pool: Pool, tmp_path: Path) -> None:
-    settings = ["pool=img2dataset", f"pool.url={pool.url}", f"training.shards={tmp_path / 'new'}"]
-    job = make_job("training.source=stream", "engine.workers=1", *settings)
     chosen = np.sort(encode_uids([rows(6)[n].uid for n in (0, 3, 5)]))
-    stream = open_stream(job, Selection((chosen,), 0.0, 6, 1, 1, {}))
+    write_subset(tmp_path / "chosen.npy", chosen)
+    settings = ["pool=img2dataset", f"pool.url={pool.url}", f"training.shards={tmp_path / 'new'}"]
+    settings += ["filter=uid_list", f"filter.path={tmp_path / 'chosen.npy'}", "size.samples=3"]
+    job = make_job("training.source=stream", "engine.workers=1", *settings)
+    stream, _ = open_stream(job, select_pairs(job, score_pairs(job)))
     samples = [
         stream.decode(f) for shard, n in enumerate(stream.sizes) for f in stream.read(shard, 0, int(n))
     ]

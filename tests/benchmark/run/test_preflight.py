@@ -6,6 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import transformers
 
@@ -75,7 +76,7 @@ def test_a_mistake_is_said_before_scoring(run: Run, folder: Path, overrides: lis
         (["models.captioner.decoder=/nowhere/gpt2"], "checkpoint /nowhere/gpt2 is not there"),
         (["models.dual_encoder.text=some/bert"], "checkpoint some/bert: it is not on this machine"),
         (["models.bertscore.num_layers=9"], "models.bertscore.num_layers=9 must be from 1 to"),
-        (["size.samples=13"], "size asks for 13 pairs, but pool img2dataset lists 12"),
+        (["size.samples=13"], "size asks for 13 pairs, but pool img2dataset lists 12 "),
         (["captions.columns=[llm]"], "has no column 'llm'"),
         (["selector=cluster_uniform", "embedding.model=local-dir:/nowhere"], "must hold a file config.json"),
         (["engine=ray", "engine.address=nowhere"], "engine.address=nowhere: no Ray cluster answers there"),
@@ -319,3 +320,13 @@ def test_fetched_checkpoints_are_tried_before_scoring(folder: Path, opt: str) ->
         with pytest.raises(UserError, match=r"\(opt\) must be"):
             job.run()
         assert not cache_folder("scores").exists()
+
+
+@pytest.mark.parametrize("type_", [pa.string(), pa.dictionary(pa.int8(), pa.string())])
+def test_a_size_counts_no_failed_downloads(run: Run, tmp_path: Path, type_: pa.DataType) -> None:
+    status = pa.array(["success", "failed_to_download", None, "success", "failed_to_resize"], type_)
+    write_metadata(tmp_path / "pool" / "0.parquet", rows(5), status=status)
+    command = ["task=select", "pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "filter=random"]
+    line = "size asks for 4 pairs, but pool img2dataset lists 3 whose download did not fail; choose size=3 or less"
+    assert_refused(run(*command, "size=4", "engine.workers=1"), line)
+    assert run(*command, "size=3", "engine.workers=1").returncode == 0

@@ -21,6 +21,7 @@ from tests.command_line import Run, assert_one_line
 from tests.pools import hashed_uids, rows, write_metadata
 
 UIDS = np.sort(hashed_uids(1000))
+NONE = UIDS[:0]
 SCORES = np.where(np.arange(1000) % 10, np.arange(1000), np.nan).astype(np.float32)
 
 
@@ -76,9 +77,9 @@ def test_infinite_scores_pass_without_bounds() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_clusters_hold_what_passes_alone(dtype: type) -> None:
     scores = ArraySource(UIDS, SCORES.astype(dtype))
-    bounded = BoundedSource(scores, Bounds(minimum=300, maximum=700, rank=False))
+    bounded = BoundedSource(scores, Bounds(minimum=300, maximum=700, rank=False), NONE)
     labels = ArraySource(UIDS, (np.arange(1000) % 4).astype(np.float32))
-    members = ClusterMembers(bounded, labels)
+    members = ClusterMembers(bounded, labels, NONE)
     assert members.sizes.sum() == 360
     assert members.count(1) == 360
     assert len(bounded) == 460 == sum(map(len, bounded.scores()))
@@ -135,6 +136,20 @@ def test_a_part_of_a_composite_has_its_own_bounds(run: Run, command: list[str]) 
 def test_a_minimum_above_the_maximum_is_one_line(run: Run, command: list[str]) -> None:
     done = run(*command, "filter=random", "filter.minimum=0.5", "filter.maximum=0.2")
     assert_one_line(done, "filter.minimum=0.5 must be at most filter.maximum=0.2")
+
+
+def test_a_percentage_is_of_the_pairs_that_pass(
+    run: Run, command: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    bounded = [word.replace("size.samples=8", "size=25%") for word in [*command, "filter=random"]]
+    uids, manifest = selected(run, *bounded, "filter.minimum=0.5")
+    passing = manifest["scored"]
+    assert 1 < manifest["k"] == len(uids) == round(passing / 4) < 10
+    assert f"size: 25% of the {passing} pairs that pass: {len(uids)}" in caplog.messages
+    assert selected(run, *command, "filter=random", f"size={len(uids)}", "filter.minimum=0.5")[0] == uids
+    (path,) = (Path(run(*bounded, "size=0.1%").stdout.splitlines()[-1]),)
+    assert path.name.endswith("-0.1pct-seed0.npy")
+    assert len(read_subset(path)) == 1, "at least one pair"
 
 
 def test_all_that_pass_are_a_size(run: Run, command: list[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark.core.bounds import NO_BOUNDS
 from benchmark.core.errors import UserError
 from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids
@@ -16,6 +17,7 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_parts import SCORING
 from benchmark.scoring.score_table import ArraySource, ScoreTable
+from benchmark.selection.bounded import select_within
 from benchmark.selection.clusters import ClusterSelector, Deck, apportion, epoch_counts, quotas
 from benchmark.selection.selection import Selection
 from filters.base import Filter
@@ -146,6 +148,28 @@ def test_clusters_are_part_of_what_the_scores_cost(pool: Pool) -> None:
     assert 7.2 <= chosen.cost.clock < 8
 
 
+@pytest.mark.parametrize(("order", "epochs"), [("random", 1), ("random", 3), ("score", 1)])
+def test_unreadable_pairs_leave_the_order_of_the_others(pool: Pool, order: str, epochs: int) -> None:
+    def without(*broken: int) -> list[list[int]]:
+        passed_over = encode_uids([UIDS[place] for place in broken])
+        unread = replace(table(), unreadable=passed_over)
+        chosen = select_within(
+            NO_BOUNDS, unread, lambda left: selector.select(left, 10, epochs, 0, pool, ENGINE)
+        )
+        assert (chosen.scored, len(chosen.epochs)) == (20 - len(broken), epochs)
+        return [places(uids) for uids in chosen.epochs]
+
+    selector = ClusterSelector(KnownLabels(LABELS), "size", order)
+    whole = without()
+    (lost, *_), *_ = whole
+    first, *_ = without(lost)
+    (new,) = set(first) - set(whole[0])
+    assert set(whole[0]) - set(first) == {lost}
+    assert LABELS[UIDS[new]] == LABELS[UIDS[lost]], "the next of its cluster takes its place"
+    twice = [place for epoch in without(lost, new) for place in epoch]
+    assert not {lost, new} & set(twice)
+
+
 def test_the_seed_decides_the_draws(pool: Pool) -> None:
     chosen = [select(pool, 5, 3, seed=seed) for seed in (0, 0, 1)]
     assert chosen[0].sha256 == chosen[1].sha256 != chosen[2].sha256
@@ -185,7 +209,7 @@ def test_no_pair_twice_in_an_epoch_and_all_as_often_over_many(k: int) -> None:
     assert (counts.sum(1) == k).all()
     times = []
     for size, of_cluster in zip(sizes, counts.T, strict=True):
-        deck = Deck(int(size), rng)
+        deck = Deck(np.ones(int(size), bool), rng)
         drawn = [deck.draw(int(count)) for count in of_cluster]
         assert all(len(set(rows.tolist())) == len(rows) for rows in drawn)
         times += np.bincount(np.concatenate(drawn), minlength=size).tolist()

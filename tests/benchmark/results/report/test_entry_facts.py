@@ -90,8 +90,8 @@ def lossy(**lost: int) -> Result:
     return replace(result("icc"), selection=replace(result("icc").selection, lost=lost))
 
 
-def test_every_report_says_how_many_pairs_were_trained_on() -> None:
-    note = "trained on 1,990 of 2,000 selected pairs: 7 image_missing, 3 image_unreadable"
+def test_every_report_says_which_pairs_were_passed_over() -> None:
+    note = "passed over chosen pairs that cannot be read: 7 image_missing, 3 image_unreadable"
     short = lossy(image_missing=7, image_unreadable=3)
     assert run_table(short, []).notes == [f"icc {note}"]
     (cost,) = [table for table in metric_tables([short, WHOLE]) if table.title.endswith("cost")]
@@ -100,17 +100,26 @@ def test_every_report_says_how_many_pairs_were_trained_on() -> None:
     assert run_table(WHOLE, []).notes == page_tables(group([WHOLE]), [])[-1].notes == []
 
 
-def test_the_card_says_what_is_missing() -> None:
-    def card(pairs: int, *results: Result) -> str:
+def test_the_card_says_which_pairs_were_passed_over() -> None:
+    def card(result: Result) -> str:
         captions = CaptionStatistics({"words": Lengths.of([1])}, [], {}, 0)
-        return data_card(WHOLE.selection, Written(pairs, 0), [], captions, results)
+        return data_card(result.selection, Written(2_000, 0), [], captions, [result])
 
-    short = card(1_999, lossy(image_missing=7))
-    assert "- in `subset.parquet`: 1,999 of these 2,000; the others are not in the pool's metadata\n" in short
-    assert "`demo-icc-200000-0`, trained on 1,993 of 2,000 selected pairs: 7 image_missing\n" in short
-    whole = card(2_000, WHOLE)
-    assert "of these" not in whole
-    assert "trained on 1" not in whole
+    short = card(lossy(image_missing=7, image_unreadable=1))
+    assert "- passed over, as their images cannot be read: 7 `image_missing`, 1 `image_unreadable`\n" in short
+    assert "`demo-icc-200000-0`, passed over chosen pairs that cannot be read: 7 image_missing" in short
+    assert "passed over" not in card(WHOLE)
+
+
+def test_the_card_counts_ties_only_if_some_were_left_out() -> None:
+    def card(tied: int) -> str:
+        captions = CaptionStatistics({"words": Lengths.of([1])}, [], {}, 0)
+        return data_card(
+            replace(WHOLE.selection, tied=tied, tied_kept=1), Written(2_000, 0), [], captions, []
+        )
+
+    assert "; 1 of the 5 pairs with that score is kept, as a hash of seed and uid decides\n" in card(5)
+    assert "with that score" not in card(1)
 
 
 def notes(**found: Contamination) -> list[str]:
