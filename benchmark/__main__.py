@@ -18,7 +18,7 @@ from benchmark.cli.own_parts import name_own_parts
 from benchmark.cli.process import raise_if_stopped, set_environment, stop_on_signals
 from benchmark.core.errors import MistakesError
 from benchmark.core.progress import configure_logging
-from benchmark.run.config import CONF, explain_all, register_resolvers
+from benchmark.run.config import CONF, TYPED, explain_all, register_resolvers
 
 if TYPE_CHECKING:
     from benchmark.run.job import Job
@@ -54,6 +54,7 @@ def main() -> None:
             if text := answer(sys.argv[1:]):
                 sys.stdout.write(f"{text}\n")
                 return
+            TYPED[:] = sys.argv[1:]
             sys.argv[1:] = name_own_parts(normalised(sys.argv[1:]))
             if sweeps := planned_sweeps(sys.argv[1:]):
                 jobs = compose_jobs(sweeps)

@@ -95,35 +95,37 @@ class _Check:
             yield from self._group(value, name, kind)
             return
         if isinstance(kind, dict):
-            yield f"{name}={_shown(value)} must be a group of settings: {name}.NAME=VALUE"
+            yield f"{name}={shown_value(value)} must be a group of settings: {name}.NAME=VALUE"
             return
         unresolved: Any = OmegaConf.to_container(node)
         if "${" in str(unresolved[key]) and not fits(value, kind):
             node[key] = value = map_texts(value, _decoded)
         if not fits(value, kind):
-            yield f"{name}={_shown(value)} must be {requirement(kind)}{_remedy(name, value, kind)}"
+            yield f"{name}={shown_value(value)} must be {requirement(kind)}{_remedy(name, value, kind)}"
         elif _has_nan(value):
-            yield f"{name}={_shown(value)} must be a number"
+            yield f"{name}={shown_value(value)} must be a number"
 
     def _group(self, node: DictConfig, name: str, kind: Any) -> Iterator[str]:
         """Check a group of settings."""
-        item = _item_type(kind)
-        if name == "task":
-            task = str(node.get("name"))
-            others = task_types(task) if task in shipped_names("task") else {"*": Any}
-            arguments = Arguments.of({"name": Name} | others)
-        elif "_target_" in node:
-            arguments = class_arguments(str(node["_target_"]))
-            if name.partition(".")[0] == "filter" or ".filters." in name:
-                arguments = replace(arguments, types={**arguments.types, **class_arguments(BOUNDS).types})
-        elif isinstance(kind, dict):
-            arguments = Arguments.of(kind)
-        elif item is None:
-            yield f"{name} must be {requirement(kind)}"
-            return
+        if arguments := arguments_of(node, name, kind):
+            yield from self.problems(node, f"{name}.", arguments)
         else:
-            arguments = Arguments({}, others=item)
-        yield from self.problems(node, f"{name}.", arguments)
+            yield f"{name} must be {requirement(kind)}"
+
+
+def arguments_of(node: DictConfig, name: str, kind: Any) -> Arguments | None:
+    """Return the settings that a group takes by its `name` and type; None for a type that is not a group."""
+    if name == "task":
+        task = str(node.get("name"))
+        return Arguments.of({"name": Name} | (task_types(task) if task in shipped_names("task") else {"*": Any}))
+    if "_target_" in node:
+        arguments = class_arguments(str(node["_target_"]))
+        if name.partition(".")[0] == "filter" or ".filters." in name:
+            arguments = replace(arguments, types={**arguments.types, **class_arguments(BOUNDS).types})
+        return arguments
+    if isinstance(kind, dict):
+        return Arguments.of(kind)
+    return None if (item := _item_type(kind)) is None else Arguments({}, others=item)
 
 
 def class_arguments(target: str) -> Arguments:
@@ -162,7 +164,7 @@ def _has_nan(value: Any) -> bool:
 def _remedy(name: str, value: Any, kind: Any) -> str:
     """Return how to write a number as text, or one value as a list; empty for other mistakes."""
     if isinstance(value, int | float) and fits("text", kind):
-        return f": write '{name}=\"{_shown(value)}\"'"
+        return f": write '{name}=\"{shown_value(value)}\"'"
     return f": write {name}=[{value}]" if fits([value], kind) else ""
 
 
@@ -173,11 +175,11 @@ def _decoded(text: str) -> Any:
     return text
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """Return a value as users type it."""
     if value is None:
         return "null"
     if isinstance(value, list):
-        return f"[{','.join(map(_shown, value))}]"
+        return f"[{','.join(map(shown_value, value))}]"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from benchmark.cli.own_parts import name_own_parts
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.run.config import CONF, shipped_names
 
@@ -70,13 +71,20 @@ def answer(arguments: Sequence[str]) -> str | None:
     group, _, name = topics[0].partition("=")
     if group not in GROUPS:
         raise UserError(f"--help {group} is unknown; {did_you_mean(group, GROUPS)}")
-    if name and name not in shipped_names(group):
-        raise UserError(f"{group}={name} is unknown; {did_you_mean(name, shipped_names(group))}")
     if name:
-        return "\n".join(_header(CONF / group / f"{name}.yaml"))
+        return _described(group, name)
     paths = {name: CONF / group / f"{name}.yaml" for name in sorted(shipped_names(group))}
     configs = {name: "\n".join(_summary(path)) for name, path in paths.items()}
     return f"{group}=NAME: {GROUPS[group]}\n\n{_columns(configs)}"
+
+
+def _described(group: str, name: str) -> str:
+    """Return what a config, or a part of the user's, is, and its settings."""
+    from benchmark.cli.setting_help import setting_lines  # with pydantic
+
+    path = CONF / group / f"{name}.yaml"
+    found = name_own_parts([f"{group}={name}"])[0].partition("=")[2]
+    return "\n".join([*(_header(path) if path.is_file() else []), *setting_lines(group, found, WIDTH)])
 
 
 def _overview() -> str:
@@ -101,7 +109,7 @@ Examples:
 
 Read on:
   {COMMAND} --help filter          the configs of a group: what they are, where from, what they cost
-  {COMMAND} --help filter=icc      one config
+  {COMMAND} --help filter=icc      one config, with its settings
   {COMMAND} --cfg job filter=icc   all settings of a command, with their values
   {COMMAND} --hydra-help           options of the configuration library
   README.md, docs/own_pool.md, docs/own_parts.md: pools of your own, and filters, models, metrics of your own"""

@@ -11,19 +11,19 @@ from typing import NoReturn
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException, InstantiationException, OverrideParseException
+from hydra.errors import InstantiationException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
-from benchmark.cli.overrides import GROUPS
+from benchmark.cli.overrides import GROUPS, normalised
 from benchmark.core.paths import remote_paths
 from benchmark.core.sanitize import redact, visible
 from benchmark.core.source_code import own_place
-from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain
+from benchmark.run.config import CONF, UNBOUNDED, USER_ERRORS, WAYS_ON, explain, shipped_names
 
 # Among settings with equal names, the settings of these groups come first.
 FIRST = ("downstream", "filter", "task", "pool", "evalset", "selector")
 MOST = 3  # names that one line suggests
+HIDDEN = {"family", "after", "heading", "low_is_good"}  # of configs, not for users
 TWICE = "{0} is chosen already; write {0}=NAME once, no plus"
 # Hydra's messages, and ours.
 ANSWERS = {
@@ -98,48 +98,110 @@ def _unreadable(override: str) -> str:
 
 
 def _unknown(name: str, arguments: Sequence[str]) -> str:
-    """Return the message for an unknown setting, with the names that could be meant."""
+    """Return the message for an unknown setting, with the settings that could be meant and that take its value."""
     if name in GROUPS:
         return f"{name} takes the name of a config; `python -m benchmark --help {name}` lists them"
-    # A misspelt group is answered without another composition.
-    group = [] if "." in name else get_close_matches(name, GROUPS, n=1)
-    suggestions = group or _meant(name, list(_names(_composed(name, arguments))))
-    value = next((a.partition("=")[2] for a in arguments if a.startswith(f"{name}=")), None)
-    meant = " or ".join(f"{suggestion}={value}" if value else suggestion for suggestion in suggestions)
-    hint = f"did you mean {meant}?" if meant else ALL
-    return f"there is no setting {name!r}; {hint}"
-
-
-def _meant(name: str, known: Sequence[str]) -> list[str]:
-    """Return the names that `name` may mean, the likeliest first."""
-    parent, _, last = name.rpartition(".")
-    siblings = [other.rpartition(".")[2] for other in known if other.rpartition(".")[0] == parent]
-    if close := get_close_matches(last, siblings, n=1):
-        return [f"{parent}.{close[0]}".lstrip(".")]
-    ranks = {group: rank for rank, group in enumerate(FIRST)}
-    same = [other for other in known if other.rpartition(".")[2] == last]
-    same.sort(key=lambda other: ranks.get(other.partition(".")[0], len(FIRST)))
-    return same[:MOST] or get_close_matches(name, known, n=1)
-
-
-def _composed(name: str, arguments: Sequence[str]) -> DictConfig:
-    """Return the configuration of a command without the setting `name`; the default one if more is wrong."""
-    others = [a for a in arguments if "=" in a and not a.startswith("-")]
-    given = [a for a in others if a.lstrip("+~").partition("=")[0] != name]
+    given = [a for a in arguments if "=" in a and not a.startswith("-")]
+    others = [a for a in given if a.lstrip("+~").partition("=")[0] != name]
+    value = next((a.partition("=")[2] for a in given if a not in others), "")
     GlobalHydra.instance().clear()
+    hint, refused = "", ""
     with initialize_config_dir(str(CONF), version_base="1.3"):
         try:
-            return compose("config", given)
-        except (HydraException, OmegaConfBaseException):
-            return compose("config")
+            known = list(_names(compose("config", others)))
+        except USER_ERRORS:  # more is wrong
+            others, known = [], list(_names(compose("config")))
+        for candidates in _candidates(name, value, known, others):
+            problems = {tuple(settings): _problem(settings, others) for settings in candidates[:MOST]}
+            accepted = [settings for settings, problem in problems.items() if not problem]
+            refused = refused or next((p for s, p in problems.items() if p and len(s) == 1), "")
+            if accepted:
+                hint = _suggestion(accepted, others)
+                break
+    return f"there is no setting {name!r}; {hint or refused or ALL}"
+
+
+def _suggestion(accepted: Sequence[Sequence[str]], others: Sequence[str]) -> str:
+    """Return the words for settings that could be meant, of which the first may be a config instead of a given one."""
+    group = accepted[0][0].partition("=")[0]
+    if len(accepted[0]) > 1 and (given := next((o for o in others if o.partition("=")[0] == group), "")):
+        return f"it is a setting of {' or '.join(settings[0] for settings in accepted)}, not of {given}"
+    return f"did you mean {' or '.join(' '.join(settings).removesuffix('=') for settings in accepted)}?"
+
+
+def _problem(settings: Sequence[str], others: Sequence[str]) -> str:
+    """Return why a command with these settings is wrong; empty if it is right."""
+    from benchmark.cli.check_settings import check_settings  # with pydantic
+
+    names = _typed(settings)
+    if any(name in GROUPS and ":" in setting for name, setting in zip(names, settings, strict=True)):
+        return ""  # a part of the user's, which is not imported for a suggestion
+    kept = [other for other in others if other.partition("=")[0] not in names]
+    try:
+        values = [setting for setting in settings if not setting.endswith("=")]  # without a value: only a name
+        cfg = compose("config", [*kept, *normalised(values)])
+        if checked := [name for name in names if name not in GROUPS]:
+            check_settings(cfg, checked)
+    except USER_ERRORS as error:
+        return explain(error)
+    return ""
+
+
+def _typed(settings: Sequence[str]) -> list[str]:
+    return [setting.lstrip("+~").partition("=")[0] for setting in settings]
+
+
+def _candidates(
+    name: str, value: str, known: Sequence[str], others: Sequence[str]
+) -> Iterator[list[list[str]]]:
+    """Yield lists of what `name` may mean, the likeliest list first: each is one setting, or a config and its setting."""
+    parent, _, last = name.rpartition(".")
+    top = name.partition(".")[0]
+    if group := "" if parent else next(iter(get_close_matches(name, GROUPS, n=1)), ""):
+        if group == "metrics" and "task=report" in others:
+            yield [[f"task.columns={value}"]]
+        yield [[f"{group}={value}"]]
+        yield [[f"{group}={close}"] for close in get_close_matches(value.casefold(), shipped_names(group), n=1)]
+    ranks = {first: rank for rank, first in enumerate(FIRST)}
+    ranked = sorted(known, key=lambda other: ranks.get(other.partition(".")[0], len(FIRST)))
+    by_last = {other: other.rpartition(".")[2] for other in ranked}
+    siblings = [by_last[other] for other in ranked if other.rpartition(".")[0] == parent]
+    same = [f"{other}={value}" for other in ranked if by_last[other] == last]
+    if not parent:
+        yield [[f"{close}={value}"] for close in get_close_matches(last, siblings, n=1)]
+        yield [[setting] for setting in same]
+    if value and last not in HIDDEN:
+        yield [
+            [f"{group}={config}", f"{name if parent else f'{group}.{name}'}={value}"]
+            for group in ([top] if top in GROUPS else ["task"] if parent else FIRST)
+            for config in sorted(_configs_with(last, group), key=lambda config: config not in name.split("."))
+        ]
+    yield [[f"{parent}.{close}={value}"] for close in get_close_matches(last, siblings, n=1) if parent]
+    yield [[setting] for setting in same if setting.startswith(f"{top}.")]
+    if top not in FIRST:
+        yield [[setting] for setting in same]
+        close = get_close_matches(last, set(by_last.values()), n=1, cutoff=0.8)
+        yield [[f"{other}={value}"] for other in ranked if by_last[other] in close]
+
+
+def _configs_with(setting: str, group: str) -> list[str]:
+    """Return the configs of a group that have a setting, only those that need its value if there are some."""
+    texts = {name: (CONF / group / f"{name}.yaml").read_text(encoding="utf-8") for name in shipped_names(group)}
+    having, needing = (
+        sorted(name for name, text in texts.items() if re.search(pattern, text, re.MULTILINE))
+        for pattern in (rf"^ *{re.escape(setting)}:", rf"^ *{re.escape(setting)}: \?\?\?")
+    )
+    return needing or having
 
 
 def _names(node: DictConfig, prefix: str = "") -> Iterator[str]:
     """Yield the dotted names of all settings."""
     for key in map(str, node):
-        if key.startswith("_") or (prefix == "task." and key == "name"):  # no settings
+        if key.startswith("_") or key in HIDDEN or (prefix == "task." and key == "name"):  # no settings
             continue
         yield f"{prefix}{key}"
         plain = not OmegaConf.is_missing(node, key) and not OmegaConf.is_interpolation(node, key)
         if plain and isinstance(node[key], DictConfig):
             yield from _names(node[key], f"{prefix}{key}.")
+    if ".filters." in prefix and "_target_" in node:
+        yield from (f"{prefix}{name}" for name in UNBOUNDED if name not in HIDDEN)

@@ -24,7 +24,7 @@ COUNTS = ("size", "size.samples", "budget")
 NUMBERS = (*COUNTS, "seed")
 FREE_TEXT = frozenset({"task.explain"})  # settings whose value is a sentence
 LOCATIONS = frozenset({"pool.url", "results_dir", "task.output"})  # which may have braces and queries
-BOUND = re.compile(r"filter(\.filters\.\w+)*\.(minimum|maximum|rank)")
+BOUND = re.compile(r"filter(\.filters\.\w+)+\.(minimum|maximum|rank)")  # of a part of a filter
 OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=|[~=]")  # how a separate override begins
 COUNT = re.compile(r"(\d[\d_]*(?:\.\d*)?(?:e\d+)?)([km]?)", re.IGNORECASE)  # 50000, 250k, 1.5m, 2e5
 NO_NAME = re.compile(r"null|true|false|nan|[+-]?inf|-?\d+(\.\d+)?", re.IGNORECASE)  # Hydra reads no text here
@@ -48,7 +48,6 @@ for _long, _short in {"run": "r", "multirun": "m", "shell-completion": "sc"}.ite
     _ACTIONS.add_argument(f"--{_long}", f"-{_short}", action="store_true")
 for _long, _short in {"package": "p", "config-path": "cp", "config-name": "cn", "config-dir": "cd"}.items():
     OPTIONS.add_argument(f"--{_long}", f"-{_short}")
-OPTIONS.add_argument("--experimental-rerun")
 for _long in ("--resolve", "--hydra-help"):
     OPTIONS.add_argument(_long, action="store_true")
 
@@ -69,6 +68,8 @@ def normalised(arguments: Sequence[str]) -> list[str]:
         raise UserError(str(error)) from None
     if (options.resolve or options.package) and not options.cfg:
         raise UserError("--resolve and --package must be with --cfg job")
+    if options.shell_completion and not any(re.match(r"(un)?install=(bash|zsh|fish)$|query=", s) for s in settings):
+        raise UserError("--shell-completion must be with install=SHELL or uninstall=SHELL: bash, zsh or fish")
     given = {f"--{name.replace('_', '-')}": value for name, value in vars(options).items() if value}
     flags = [option if value is True else f"{option}={value}" for option, value in given.items()]
     return [*map(_rewritten, _joined(settings)), *flags]
@@ -142,6 +143,9 @@ def _quoted(value: str) -> str:
 
 def _chosen(name: str, group: str, value: str) -> str:
     """Return the names of configs, or numbers, that are chosen. Raises `UserError` for what cannot be one."""
+    if group in GROUPS and group != "size" and (re.fullmatch(r"\[\s*\]|", value) or value[:1] == "{"):
+        listed = f"`python -m benchmark --help {group}` lists them"
+        raise UserError(f"{name}={value} must be the name of a config; {listed}")
     if value.startswith("[") and value.endswith("]") and group not in COMBINED:
         value = value[1:-1]  # a sweep
     try:

@@ -59,6 +59,7 @@ PERCENT = r"(100|[1-9]\d?(\.\d+)?|0\.\d*[1-9]\d*)%"  # a size: above 0% to 100%
 UNBOUNDED = {"minimum": None, "maximum": None, "rank": True, "low_is_good": False}
 FIGURE_PARTS = frozenset({"pool", "engine", "device", "seed", "evaluation_sets", "models"})  # of the job
 BOUNDED = "filters.composite.Bounded"
+TYPED: list[str] = []  # the arguments of the command line, as the user typed them
 USER_ERRORS = (UserError, HydraException, OmegaConfBaseException)
 
 
@@ -293,14 +294,15 @@ def explain(error: Exception) -> str:
     # OmegaConf names the class of an error in a resolver.
     text = re.sub(r"^\w+ raised while resolving interpolation: ", "", str(error).strip().split("\n")[0])
     variable = re.search(r"Environment variable '(\w+)' not found", text)
-    full_key = str(getattr(error, "full_key", ""))
+    full_key = getattr(error, "full_key", None)  # None with --resolve
     if variable:
-        return f"set {variable[1]} to the folder or URL of this data, or to another value of {full_key}"
+        other = f", or to another value of {full_key}" if full_key else ""
+        return f"set {variable[1]} to the folder or URL of this data{other}"
     reference = re.match(r"Interpolation key '([^']+)' not found", text)
     if reference and reference[1].startswith("pool.demo."):
         text = NEEDS_DEMO
     elif reference:
-        return f"{full_key} refers to a setting that there is not: ${{{reference[1]}}}"
+        return f"{full_key or 'a setting'} refers to a setting that there is not: ${{{reference[1]}}}"
     if isinstance(error, MissingMandatoryValue):
         value = "FOLDER" if error.full_key == "pool.url" else "VALUE"
         return f"{error.full_key} is not given; add {error.full_key}={value} to the command"

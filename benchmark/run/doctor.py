@@ -1,44 +1,53 @@
-"""``task=doctor``: what the rest of this command needs, what of it is there, and how to get what is missing."""
+"""``task=doctor``: lists what a command needs, which parts are here, and how to get the rest."""
 
 import os
 import re
 import shlex
+import shutil
 import sys
+import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from benchmark.core.disk import disk_space, free_bytes
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, State
 from benchmark.results.report.terminal import shown
+from benchmark.run.config import TYPED
 from benchmark.run.job import Job
 
-STYLES = {State.PRESENT: "green", State.FIRST_USE: "yellow", State.WITHOUT: "yellow", State.MISSING: "red"}
+# In the order of the list.
+STYLES = {State.MISSING: "red", State.FIRST_USE: "yellow", State.WITHOUT: "yellow"}
+INDENT = " " * 11
+WIDTH = 110  # columns, if the terminal is not narrower
 Found = Mapping[str, Sequence[Requirement]]
 
 
 def doctor(*jobs: Job) -> None:
-    """Print a table of the requirements of the jobs as ``task=run``; nothing is fetched or drawn.
+    """Print the requirements of the jobs as ``task=run``, and how to get those that are missing.
 
-    Below it is a command per line that gets what is missing. Raises `UserError` if something is missing that a job
-    cannot run without.
+    Nothing is fetched or drawn. Raises `UserError` if something is missing that a job cannot run without.
     """
     found = requirements_of(jobs)
-    table = Table(title="What this command needs", title_justify="left")
-    for column in ("", "of", "what", "MB", "found, or how to get it"):
-        table.add_column(column, overflow="fold")
-    for part, requirements in ({"machine": list(_machine())} | dict(found)).items():
-        for requirement in requirements:
-            state = Text(requirement.state, style=STYLES[requirement.state])
-            size = f"{requirement.size / 1e6:,.0f}" if requirement.size else ""
-            table.add_row(state, *map(shown, (part, requirement.name, size, requirement.detail)))
-    Console().print(table)
-    print_remedies(found)
+    _print("What this command needs")
+    _print(f"machine    {_machine()}")
+    there = []
+    for part, of_part in found.items():
+        here = list(dict.fromkeys(r.name.partition(" for ")[0] for r in of_part if r.state is State.PRESENT))
+        every = len(here) == len(of_part) or here == [part]
+        if here or (part.startswith("filter") and not of_part):
+            there.append(part if every else f"{part} ({', '.join(here)})")
+    _print(f"there      {', '.join(there)}")
+    absent = print_needs(found)
+    later = {r.detail: r for r in absent if r.make or r.state is State.FIRST_USE}.values()
+    total, unknown = sum(r.size for r in later), sum(bool(r.make) and not r.size for r in later)
+    if total or unknown:
+        more = f", and {unknown} of unknown size" * bool(unknown)
+        _print(f"in total   {total / 1e6:,.0f} MB to be fetched or drawn{more}")
+    print_remedies(absent)
 
 
 def requirements_of(jobs: Iterable[Job]) -> Found:
@@ -51,32 +60,56 @@ def requirements_of(jobs: Iterable[Job]) -> Found:
     return {part: list(of_part) for part, of_part in found.items()} | {"disk": list(disk_space(later))}
 
 
-def print_remedies(found: Found) -> None:
-    """Print how to get what is missing, a command or a comment per line, uncut whatever the terminal's width.
+def print_needs(found: Found) -> list[Requirement]:
+    """Print a line per requirement that is not here, and below it how to get it, once for equal ones; return them."""
+    parts = {r: part for part, of_part in found.items() for r in of_part if r.state is not State.PRESENT}
+    alike: dict[tuple[State, str], list[Requirement]] = defaultdict(list)
+    for requirement in sorted(parts, key=lambda r: list(STYLES).index(r.state)):
+        alike[requirement.state, requirement.detail.partition(": ")[2] or requirement.detail].append(requirement)
+    for (state, remedy), requirements in alike.items():
+        for requirement in requirements:
+            size = f", {requirement.size / 1e6:,.0f} MB" if requirement.size else ""
+            of = "" if parts[requirement] == requirement.name else f" ({parts[requirement]})"
+            _print(f"{state:<{len(INDENT)}}{requirement.name}{size}{of}", STYLES[state])
+        details = {requirement.detail for requirement in requirements}
+        _print(f"{INDENT}{remedy if len(details) > 1 else details.pop()}")
+    return list(parts)
+
+
+def print_remedies(absent: Sequence[Requirement]) -> None:
+    """Print the commands that get what is missing, uncut whatever the terminal's width.
 
     Raises `UserError` if a job cannot run without something.
     """
-    absent = [r for of_part in found.values() for r in of_part if r.state is not State.PRESENT]
-    given = [argument for argument in sys.argv[1:] if not argument.startswith("task=")]
-    fetch = shlex.join(["python", "-m", "benchmark", "task=fetch", *given])
-    lines = [fetch] if any(r.make for r in absent) else []
+    # As typed; in the spelling of Hydra if the task is not typed as task=NAME.
+    typed = TYPED if any(argument.startswith("task=") for argument in TYPED) else sys.argv[1:]
+    given = [argument for argument in typed if not argument.startswith("task=")]
+    lines = [shlex.join(["python", "-m", "benchmark", "task=fetch", *given])] * any(r.make for r in absent)
     for requirement in absent:
         if not requirement.make and requirement.state is not State.FIRST_USE:
-            commands = re.findall(r"run `([^`]+)`", requirement.detail)
-            lines += commands or [f"# {requirement.name}: {requirement.detail}"]
+            lines += re.findall(r"run `([^`]+)`", requirement.detail)
     for line in ["To get what is missing:", *dict.fromkeys(lines)] if lines else []:
         sys.stdout.write(f"{shown(line).plain}\n")
     if missing := dict.fromkeys(r.name for r in absent if r.state is State.MISSING):
         raise UserError(f"this command cannot run without {', '.join(missing)}; see the list")
 
 
-def _machine() -> Iterator[Requirement]:
+def _print(line: str, style: str = "") -> None:
+    """Print a line, folded between words to the width of the terminal; the style is of its first column."""
+    width = min(shutil.get_terminal_size().columns, WIDTH)
+    # As paths can be pasted uncut.
+    folded = textwrap.wrap(line, width, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
+    for number, part in enumerate(folded):
+        text = shown(part)
+        text.stylize(style if number == 0 else "", 0, len(INDENT))
+        Console().print(text, soft_wrap=True)
+
+
+def _machine() -> str:
     import torch
 
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    without = "none; everything runs on the CPU, slowly for real pools"
-    yield Requirement("GPU", State.PRESENT if names else State.WITHOUT, ", ".join(names) or without)
+    gpus = ", ".join(names) or "no GPU (everything runs on the CPU, slowly for real pools)"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    yield Requirement("processor", State.PRESENT, f"{os.cpu_count()} cores, {memory:.0f} GiB memory")
     free = free_bytes(cache_dir()) / 2**30
-    yield Requirement("disk", State.PRESENT, f"{free:.0f} GiB free for {cache_dir()}")
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB memory, {gpus}; {free:.0f} GiB free for {cache_dir()}"

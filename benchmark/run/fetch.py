@@ -21,7 +21,7 @@ from benchmark.pool.layout import PARQUET, TAR
 from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
 from benchmark.run.config import USER_ERRORS, explain
-from benchmark.run.doctor import print_remedies, requirements_of
+from benchmark.run.doctor import print_needs, print_remedies, requirements_of
 from benchmark.run.job import Job
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def fetch(*jobs: Job) -> None:
             except USER_ERRORS as error:
                 failed.append(requirement.name)
                 log.warning("%s: %s", requirement.name, explain(error))
-    print_remedies(requirements_of(jobs))
+    print_remedies(print_needs(requirements_of(jobs)))
     if failed:
         raise UserError(f"{', '.join(failed)} could not be fetched; run the same command again")
 

@@ -237,7 +237,8 @@ class Job:
         found = {}
         for part, find in PARTS.items():
             if part in needed:
-                name = f"{part}={self.choices[part]}" if part in self.choices else part
+                chosen = part in self.choices and part != "size"  # any number
+                name = f"{part}={self.choices[part]}" if chosen else part
                 found[name] = list(dict.fromkeys(_or_error(part, partial(find, self))))
         made = [r for of_part in found.values() for r in of_part if r.state is State.FIRST_USE]
         return found | {"disk": list(disk_space(made))}

@@ -100,10 +100,9 @@ def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
 
 def _metric_names(job: Job) -> list[str] | None:
     """Return the names that ``task.columns=`` lists; None for all metrics."""
-    if job.choices["metrics"] != "default":
-        raise UserError(
-            "metrics= says what a run computes; the report shows the columns that task.columns=NAME names"
-        )
+    if job.choices.get("metrics") != "default":  # a list of configs has no name
+        columns = ",".join(map(str, job.cfg.metrics))
+        raise UserError(f"metrics= says what a run computes; for columns write task.columns=[{columns}]")
     columns = job.cfg.task.columns
     if columns is None:
         return None

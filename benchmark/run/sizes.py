@@ -43,18 +43,19 @@ def check_size(cfg: DictConfig, pool: Pool | None) -> None:
 
 
 def check_budget(cfg: DictConfig, overrides: Iterable[str], k: int | None = None) -> None:
-    """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs, unless the command says so.
+    """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs and the command does not say so, or twice.
 
     `overrides` are the command line; `k` is the number of pairs that were selected with ``size=all``.
     """
     k = k or subset_size(cfg)
-    if k is None:
-        return  # known once the pairs are scored
     given = {override.lstrip("+").partition("=")[0] for override in overrides}
     for name, node in cfg.downstream.items():
-        samples = int(node.training.samples_seen)
-        typed = given & {"budget", f"downstream.{name}.training.samples_seen"}
-        if samples > MAX_EPOCHS * k and not typed:
+        samples, setting = int(node.training.samples_seen), f"downstream.{name}.training.samples_seen"
+        if {"budget", setting} <= given:
+            typed = f"budget={size_text(cfg.budget)} and {setting}={samples}"
+            raise UserError(f"{typed} both say how many samples {name} sees; leave one of them out")
+        # Without k, which is known once the pairs are scored, nothing is too long.
+        if k is not None and samples > MAX_EPOCHS * k and not given & {"budget", setting}:
             budget, ten = (f"budget={size_text(n * int(cfg.pool.scale))}" for n in (samples, 10 * k))
             raise UserError(
                 f"{budget} would train {name} for {samples / k:,.0f} epochs of {k:,} pairs; add {ten}"

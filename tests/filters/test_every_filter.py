@@ -23,7 +23,7 @@ from benchmark.core.extras import EXTRAS, install_command
 from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.run.config import CONF, make_filter, register_resolvers
+from benchmark.run.config import CONF, UNBOUNDED, make_filter, register_resolvers
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.shard_reader import ShardReader
 from benchmark.scoring.shard_work import is_light
@@ -160,7 +160,7 @@ def every_filter() -> tuple[DictConfig, DictConfig]:
     parts = [f"+filter@filter.filters.{name}={name}" for name in NAMES]
     cfg = composed("filter=union", "models=demo", *parts)
     filters = cfg.filter.filters
-    cfg.filter = {}
+    cfg.filter = {name: value for name, value in cfg.filter.items() if name in UNBOUNDED}
     return cfg, filters
 
 
@@ -169,7 +169,7 @@ def config(name: str, *settings: str) -> DictConfig:
     """The configuration of ``filter=NAME models=demo`` with these settings."""
     shared, filters = every_filter()
     cfg = shared.copy()
-    cfg.filter = filters[name]
+    cfg.filter = {**cfg.filter, **filters[name]}
     for setting in OverridesParser.create().parse_overrides(list(settings)):
         OmegaConf.update(cfg, setting.key_or_group, setting.value())
     return cfg

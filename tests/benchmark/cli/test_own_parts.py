@@ -378,8 +378,9 @@ def test_arguments_of_the_constructor_are_settings(run: Run, folder: Path) -> No
         f"class Odd(Random):\n    def __init__(self, {arguments}): super().__init__()\n"
     )
     done = run("filter=odd:Odd", "seed=7", "--cfg", "job", "--resolve", "--package", "filter")
+    bounds = ["minimum: null", "maximum: null", "rank: true"]
     settings = ["_target_: odd.Odd", "words:", "- a", "- b", "limit: null", "seed: 7"]
-    assert done.stdout.splitlines()[1:] == settings
+    assert done.stdout.splitlines()[1:] == bounds + settings
 
 
 def test_other_arguments_stay_as_they_are() -> None:
