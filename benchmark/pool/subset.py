@@ -68,7 +68,7 @@ class Subset:
     ) -> None:
         if not pool.is_local:
             raise UserError(
-                f"training reads at random offsets, and pool {pool.name} is remote; run task=reshard first"
+                f"training reads at random offsets, and pool {pool.name} has no local tars; run task=reshard first"
                 " and train with pool=img2dataset pool.url=FOLDER"
             )
         parts = use_metadata_captions(selected_samples(pool, uids), metadata or pool)

@@ -1,0 +1,86 @@
+"""A parquet with images inside, as data sets of the Hugging Face hub have them, written as a tar.
+
+Everything that reads images seeks to their offsets in a tar, so a shard becomes a temporary tar in place of a remote
+tar's download. One pass over the row groups writes it, in a few rows of memory. All checks of samples are the tar's.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmark.core.arrow import DAMAGE
+from benchmark.core.storage import open_file
+from benchmark.core.tar_members import BLOCK, tar_blocks
+from benchmark.core.uids import is_bytes_of_uids
+from benchmark.pool.parquet_reader import IDENTITY, NSFW, safe_rows
+from benchmark.pool.sample_fields import holds_bytes, image_columns, pick_column, row_keys, values_of
+from benchmark.pool.tar_samples import UNDECODABLE
+
+_ROWS = 8  # at a time, of images that may have 50 MB each
+_READ_BYTES = 1 << 16  # of a column at a time: a row group may have gigabytes
+_END = bytes(2 * BLOCK)  # of a tar
+
+
+def write_as_tar(source: str, name: str, columns: Mapping[str, str], path: Path) -> None:
+    """Write each row of a parquet as a sample of a tar: the encoded image, and its other fields as JSON.
+
+    Rows without a caption or an image are written too, and counted by the reader of the tar. A damaged parquet gives
+    a tar without its end, which counts as damaged.
+
+    Args:
+        source: path or URL of the parquet.
+        name: its own path or URL, by which `row_keys` names its rows.
+        columns: our column names to the file's.
+        path: the tar.
+    """
+    extension = columns.get("image", "jpg")
+    with open_file(source) as file, path.open("wb") as output:
+        row = 0
+        for fields, image in _samples(file, columns):
+            if fields is None:
+                return
+            (key,) = row_keys(name, row, [None])
+            members = {} if image is None else {extension: image}
+            members["json"] = json.dumps(fields, default=str).encode()
+            output.writelines(tar_blocks(key, members))
+            row += 1
+        output.write(_END if row else b"")
+
+
+def _samples(
+    file: BinaryIO, columns: Mapping[str, str]
+) -> Iterator[tuple[dict[str, Any] | None, bytes | None]]:
+    """Yield the fields and the image of each row, None in place of the fields where the file is damaged."""
+    if file.seek(0, 2) == 0:
+        return
+    try:
+        parquet = pq.ParquetFile(file, page_checksum_verification=True, buffer_size=_READ_BYTES)
+        schema = parquet.schema_arrow
+        images = image_columns(schema, columns)[:1]
+        ours = {name: pick_column(name, columns, schema.names) for name in (*IDENTITY, NSFW)}
+        kept = [field.name for field in schema if field.name in ours.values() or not holds_bytes(field.type)]
+        if len({*kept, *images}) < len(kept) + len(images):
+            raise pa.ArrowInvalid("two columns of one name")
+        rows = safe_rows(file, parquet, {*kept, *images}, _ROWS)
+        for record in parquet.iter_batches(rows, columns=[*kept, *images]):
+            values = {name: _values(record[name], is_text=name == ours["text"]) for name in kept}
+            encoded = record[images[0]].to_pylist() if images else [None] * len(record)
+            for number, image in enumerate(encoded):
+                fields = {name: of_column[number] for name, of_column in values.items()}
+                yield fields, image["bytes"] if isinstance(image, dict) else image
+    except DAMAGE:
+        yield None, None
+
+
+def _values(column: pa.Array, *, is_text: bool) -> list[Any]:
+    """Return the values of a column for JSON; captions of bytes as text, in which the reader finds invalid UTF-8."""
+    if is_bytes_of_uids(column):
+        return [None if value is None else value.hex() for value in column.cast(pa.binary(16)).to_pylist()]
+    values = values_of(column)
+    if is_text:
+        return [value.decode(errors=UNDECODABLE) if isinstance(value, bytes) else value for value in values]
+    return values
