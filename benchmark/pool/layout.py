@@ -261,8 +261,8 @@ class PoolFields:
         for schema in self._schemas():
             present.update(schema.names)
             missing = sorted(c for c in columns if pick_column(c, self._columns, present) is None)
-            name = pick_column("text", self._columns, schema.names)
-            if name and not _TEXT.match(kind := str(schema.field(name).type)) and "<" in kind:
+            kind = _kinds(schema).get(pick_column("text", self._columns, schema.names) or "", "")
+            if "<" in kind and not _TEXT.match(kind):
                 raise UserError(f"pool {self._pool}: {self.naming_hint()}")
             if not missing:
                 return
@@ -299,11 +299,11 @@ class PoolFields:
             return f"name the column with the images by pool.columns.image=NAME, one of {', '.join(columns)}"
         if "image" in self._columns or pick_column("url", self._columns, schema.names) is None:
             must = "images must be encoded files, as binary or as struct<bytes: binary, path: string>"
-            for name in (self._columns.get("image"), *IMAGE_COLUMNS):
-                if name in schema.names:
+            for name in (self._columns.get("image", ""), *IMAGE_COLUMNS):
+                if kind := _kinds(schema).get(name):
                     return (
-                        f"its column {name} holds {schema.field(name).type}, and {must}: name another with"
-                        " pool.columns.image=NAME, or that of urls with pool.columns.url=NAME"
+                        f"its column {name} holds {kind}, and {must}: name another with pool.columns.image=NAME, or"
+                        " that of urls with pool.columns.url=NAME"
                     )
             return (
                 f"it has no column of images ({must}; pool.columns.image=NAME), and no urls to download them from"
@@ -332,7 +332,7 @@ class PoolFields:
         """Return the type of each field of the first file that can be read; of JSON the names of Python's types."""
         schema = next(self._schemas(), None)
         if schema is not None:
-            return {field.name: str(field.type) for field in schema}
+            return _kinds(schema)
         fields = {} if self._tar is None else field_names(self._tar)[0]
         return {name: type(value).__name__ for name, value in fields.items()}
 
@@ -346,3 +346,7 @@ class PoolFields:
             except DAMAGE:
                 continue  # a broken file; the next one shows the columns
             yield schema
+
+
+def _kinds(schema: pa.Schema) -> dict[str, str]:
+    return {field.name: str(field.type) for field in schema}

@@ -297,7 +297,7 @@ def read_records(
             if any(names_there[name] > 1 for name in present.values()) or not present:
                 drops[batch.METADATA_INVALID if present else batch.CAPTION_MISSING] += left
                 return
-            rows = safe_rows(file, parquet, set(present.values()), batch_size)
+            rows = _safe_rows(file, parquet, set(present.values()), batch_size)
             for record in _batches(parquet, rows, present, in_place_of_uid):
                 first_row = rows_in_file - left
                 left -= len(record)
@@ -318,14 +318,14 @@ def read_records(
         drops[batch.PAIR_OF_CORRUPT_SHARD] += left
 
 
-def safe_rows(file: BinaryIO, parquet: pq.ParquetFile, names: Collection[str], batch_size: int) -> int:
-    """Return how many rows a batch may have, at most `batch_size`, for at most `MAX_BATCH_BYTES` per column.
+def _safe_rows(file: BinaryIO, parquet: pq.ParquetFile, names: Collection[str], batch_size: int) -> int:
+    """Return how many rows a batch may have, at most `batch_size`, for texts of at most `MAX_BATCH_BYTES` per column.
 
-    These are bytes of texts, of texts in lists, and of encoded images.
     A caption of a megabyte takes a megabyte in the file if all rows have it: the dictionary of the row group holds it
     once. Sizes in the footer are not asked for, as pyarrow ends the process if some of them are damaged.
     """
-    texts = [name for name in names if _holds_text(parquet.schema_arrow.field(name).type)]
+    kinds = {name: parquet.schema_arrow.field(name).type for name in names}
+    texts = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)]
     if not texts:
         return batch_size
     paths = [parquet.schema.column(number).path for number in range(len(parquet.schema))]
@@ -336,8 +336,7 @@ def safe_rows(file: BinaryIO, parquet: pq.ParquetFile, names: Collection[str], b
         with suppress(*DAMAGE):  # counted when its rows are read
             for first in dictionaries.iter_batches(1, row_groups=[group], columns=texts):
                 for column in first.columns:
-                    values = column.field("bytes") if pa.types.is_struct(column.type) else column
-                    values = values.flatten() if is_list(values.type) else values
+                    values = column.flatten() if is_list(column.type) else column
                     longest = max(longest, pc.max(pc.binary_length(values.dictionary)).as_py() or 0)
                 break
     return max(1, min(batch_size, MAX_BATCH_BYTES // longest))
@@ -366,10 +365,6 @@ def _batches(
         done -= skipped
         if skipped < len(record):
             yield record.slice(skipped)
-
-
-def _holds_text(kind: pa.DataType) -> bool:
-    return is_text(kind) or holds_bytes(kind) or (is_list(kind) and is_text(kind.value_type))
 
 
 def _present(

@@ -119,7 +119,8 @@ def values_of(array: pa.Array) -> list[Any]:
     try:
         return list(array.to_pylist())
     except UnicodeDecodeError:
-        return [value.as_py() for value in array.cast(pa.binary())]
+        kind = pa.large_list(pa.binary()) if is_list(array.type) else pa.binary()
+        return list(array.cast(kind).to_pylist())
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -175,9 +176,8 @@ def row_keys(url: str, start: int, keys: Iterable[object]) -> Iterator[str]:
 
     A key among the `keys` that the file has counts in its place.
     """
-    stem = (
-        file_name(url).removesuffix(".parquet").replace(".", "_")
-    )  # a dot would end the key of a file in a tar
+    name = file_name(url).rpartition("%2F")[2]  # a copy by task=fetch has the folder's name, too
+    stem = name.removesuffix(".parquet").replace(".", "_")  # a dot would end the key of a file in a tar
     for row, key in enumerate(keys, start):
         yield str(key) if key else f"{stem}-{row:09d}"
 
