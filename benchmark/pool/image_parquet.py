@@ -39,8 +39,9 @@ def write_as_tar(source: str, name: str, columns: Mapping[str, str], path: Path)
     """
     extension = columns.get("image", "jpg")
     with open_file(source) as file, path.open("wb") as output:
-        row = 0
-        for fields, image in _samples(file, columns):
+        if file.seek(0, 2) == 0:  # an empty tar is counted as such, too
+            return
+        for row, (fields, image) in enumerate(_samples(file, columns)):
             if fields is None:
                 output.write(_DAMAGE)
                 return
@@ -48,16 +49,13 @@ def write_as_tar(source: str, name: str, columns: Mapping[str, str], path: Path)
             members = {} if image is None else {extension: image}
             members["json"] = json.dumps(fields, default=str).encode()
             output.writelines(tar_blocks(key, members))
-            row += 1
-        output.write(_END if row else b"")
+        output.write(_END)
 
 
 def _samples(
     file: BinaryIO, columns: Mapping[str, str]
 ) -> Iterator[tuple[dict[str, Any] | None, bytes | None]]:
     """Yield the fields and the image of each row, None in place of the fields where the file is damaged."""
-    if file.seek(0, 2) == 0:
-        return
     try:
         parquet = pq.ParquetFile(file, page_checksum_verification=True, buffer_size=_READ_BYTES)
         schema = parquet.schema_arrow
@@ -75,7 +73,7 @@ def _samples(
 
 
 def _value(column: pa.Array, *, is_text: bool) -> Any:
-    """Return the only value of a column for JSON; a caption of bytes as text, in which the reader finds invalid UTF-8."""
+    """Return the only value of a column for JSON; a caption of bytes as text, with surrogates for invalid UTF-8."""
     if is_bytes_of_uids(column):
         return None if column.null_count else column.cast(pa.binary(16))[0].as_py().hex()
     try:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from itertools import chain, product
 from pathlib import Path
@@ -21,7 +22,16 @@ from benchmark.core.paths import cache_folder, refuse_pointers, write_cached
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.progress import progress
 from benchmark.core.sanitize import redact
-from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, is_remote, list_files, open_file
+from benchmark.core.storage import (
+    CONNECTIONS,
+    Entry,
+    file_name,
+    find_file,
+    is_remote,
+    list_files,
+    list_folder,
+    open_file,
+)
 from benchmark.pool.sample_fields import (
     ALL_CAPTIONS,
     IMAGE_COLUMNS,
@@ -99,7 +109,7 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
 
     A folder holds ``shards/*.tar`` or ``*.tar``, and ``metadata/*.parquet``, ``*.parquet`` or ``shards/*.parquet``.
     Only if there is none of these, deeper folders are searched. Instead of a folder, `url` may list files, as
-    webdataset's do: ``shards/{00000..00099}.tar``, several such patterns joined by ``::``.
+    webdataset's do: ``shards/{00000..00099}.tar``, ``data/train-*.parquet``, several such patterns joined by ``::``.
 
     Raises `UserError` for anything named like a shard there that is not a file.
     """
@@ -121,7 +131,7 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
 
 
 def _listed(patterns: Sequence[str]) -> tuple[list[Shard], list[Shard]]:
-    urls = [file for pattern in patterns for file in expand_braces(pattern)]
+    urls = [file for pattern in patterns for name in expand_braces(pattern) for file in _matching(name)]
     found = list(prefetch_map(find_file, urls, CONNECTIONS))
     names = [file_name(file.url) for file in found]
     if len(set(names)) < len(names):  # they are named by their paths below the folder that holds all
@@ -145,6 +155,19 @@ def _in_folder(url: str) -> tuple[list[Shard], list[Shard]]:
         files = list_files(url, DEPTH)
         return _shards(files, TAR), _shards(files, PARQUET)
     return tars, metadata
+
+
+def _matching(url: str) -> list[str]:
+    """Return the URLs of the files named by a pattern with ``*``; a URL without it as it is."""
+    folder, _, pattern = url.rpartition("/")
+    if "*" not in pattern:
+        return [url]
+    urls = [entry.url for entry in list_folder(folder or ".") if fnmatchcase(entry.name, pattern)]
+    if not urls:
+        raise UserError(
+            f"pool.url={url}: no file has such a name; list the folder, and give a name that is there"
+        )
+    return urls
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -213,7 +236,7 @@ class PoolFields:
     @cached_property
     def image_column(self) -> str | None:
         """The column of the parquet files with the images; None for a pool with tars, and without such a column."""
-        columns = [] if self._has_tars else image_columns(next(self._schemas(), pa.schema([])), self._columns)
+        columns = [] if self._has_tars else image_columns(self._schema or pa.schema([]), self._columns)
         return columns[0] if len(columns) == 1 else None
 
     @cached_property
@@ -225,16 +248,16 @@ class PoolFields:
     @cached_property
     def keyed(self) -> bool:
         """Whether keys distinguish samples without uid and url: False if the metadata lacks keys."""
-        schema = next(self._schemas(), None)
-        if schema is None or self.image_column is not None:
+        if self._schema is None or self.image_column is not None:
             return True
-        present = [ours for ours in ("uid", "url", "key") if pick_column(ours, self._columns, schema.names)]
+        names = self._schema.names
+        present = [ours for ours in ("uid", "url", "key") if pick_column(ours, self._columns, names)]
         if not present:
             log.warning(
                 "pool %s has no column uid, url or key: captions tell its pairs apart, and those with the same"
                 " caption count as one; its columns are %s (name that of urls with pool.columns.url=NAME)",
                 self._pool,
-                ", ".join(schema.names),
+                ", ".join(names),
             )
         return "key" in present
 
@@ -261,12 +284,13 @@ class PoolFields:
         for schema in self._schemas():
             present.update(schema.names)
             missing = sorted(c for c in columns if pick_column(c, self._columns, present) is None)
-            kind = _kinds(schema).get(pick_column("text", self._columns, schema.names) or "", "")
-            if "<" in kind and not _TEXT.match(kind):
-                raise UserError(f"pool {self._pool}: {self.naming_hint()}")
             if not missing:
-                return
-        if present:
+                break
+        kinds = self._kinds()
+        kind = kinds.get(pick_column("text", self._columns, kinds) or "", "")
+        if "<" in kind and not _TEXT.match(kind):  # nested; of other types some files may hold text
+            raise UserError(f"pool {self._pool}: {self.naming_hint()}")
+        if present and missing:
             hint = did_you_mean(missing[0], present)
             if missing[0] == "nsfw":
                 hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
@@ -294,13 +318,13 @@ class PoolFields:
 
     def images_hint(self) -> str:
         """Return how to get the images of a pool that has neither tars nor images in its parquet files."""
-        schema = next(self._schemas(), pa.schema([]))
-        if columns := image_columns(schema, self._columns):
+        if columns := image_columns(self._schema or pa.schema([]), self._columns):
             return f"name the column with the images by pool.columns.image=NAME, one of {', '.join(columns)}"
-        if "image" in self._columns or pick_column("url", self._columns, schema.names) is None:
+        kinds = self._kinds()
+        if "image" in self._columns or pick_column("url", self._columns, kinds) is None:
             must = "images must be encoded files, as binary or as struct<bytes: binary, path: string>"
             for name in (self._columns.get("image", ""), *IMAGE_COLUMNS):
-                if kind := _kinds(schema).get(name):
+                if kind := kinds.get(name):
                     return (
                         f"its column {name} holds {kind}, and {must}: name another with pool.columns.image=NAME, or"
                         " that of urls with pool.columns.url=NAME"
@@ -330,11 +354,15 @@ class PoolFields:
 
     def _kinds(self) -> dict[str, str]:
         """Return the type of each field of the first file that can be read; of JSON the names of Python's types."""
-        schema = next(self._schemas(), None)
-        if schema is not None:
-            return _kinds(schema)
+        if self._schema is not None:
+            return {field.name: str(field.type) for field in self._schema}
         fields = {} if self._tar is None else field_names(self._tar)[0]
         return {name: type(value).__name__ for name, value in fields.items()}
+
+    @cached_property
+    def _schema(self) -> pa.Schema | None:
+        """The columns of the first metadata parquet that can be opened."""
+        return next(self._schemas(), None)
 
     def _schemas(self) -> Iterator[pa.Schema]:
         """Yield the columns of each metadata parquet that can be opened."""
@@ -346,7 +374,3 @@ class PoolFields:
             except DAMAGE:
                 continue  # a broken file; the next one shows the columns
             yield schema
-
-
-def _kinds(schema: pa.Schema) -> dict[str, str]:
-    return {field.name: str(field.type) for field in schema}

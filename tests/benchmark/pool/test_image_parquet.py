@@ -213,6 +213,25 @@ def test_odd_rows_cost_only_themselves(tmp_path: Path) -> None:
     assert pairs.keys() <= texts.keys()
 
 
+def test_a_file_without_rows_is_not_damaged(tmp_path: Path) -> None:
+    write(tmp_path / "0.parquet", [])
+    write(tmp_path / "1.parquet", rows(3))
+    pairs, drops = read(Pool("p", str(tmp_path)), IMAGE)
+    assert (len(pairs), drops) == (3, {})
+
+
+def test_a_split_is_named_by_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = hub_pool(tmp_path / "datasets/some/pool")
+    write(tmp_path / "datasets/some/pool/data/test-00000-of-00001-2c3d.parquet", rows(5, 90))
+    with hub_server(tmp_path, Behaviour(), monkeypatch):
+        for place in (f"{tmp_path}/datasets", "hf://datasets"):
+            split = Pool("p", f"{place}/some/pool/data/train-*.parquet")
+            assert [shard.name for shard in split.tars] == [f"train-0000{n}-of-00002-0a1b" for n in range(2)]
+            assert read(split, TEXT) == read(pool, TEXT)
+            with pytest.raises(UserError, match=r"data/valid-\*\.parquet: no file has such a name"):
+                Pool("p", f"{place}/some/pool/data/valid-*.parquet")
+
+
 @pytest.mark.parametrize("damage", ["page", "footer", "empty", "twice"])
 def test_a_damaged_file_is_counted(tmp_path: Path, damage: str) -> None:
     pool = hub_pool(tmp_path)
