@@ -11,12 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.tar_members import BLOCK
+from benchmark.core.tar_members import BLOCK, tar_blocks
 from benchmark.core.uids import make_uid
 from benchmark.demo.draws import DRAWS, generator_at
 from benchmark.demo.pictures import Picture, draw_picture, read_pictures, vary_image
 from benchmark.demo.settings import DemoConfig
-from benchmark.pool.subset_writer import tar_blocks
 
 DRAWN = [
     "index",

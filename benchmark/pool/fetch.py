@@ -1,4 +1,4 @@
-"""The selected samples of a remote pool, copied into tars of the cache: by ranges if the offsets are known.
+"""The selected samples of a pool without local tars, copied into tars of the cache: by ranges of indexed remote tars.
 
 The members of a sample are copied byte for byte with their headers, so the ranges one after the other are a tar. A
 tar whose index is not in the cache is downloaded once, for its index and its samples: to find a member one needs the
@@ -32,7 +32,7 @@ Range = tuple[int, int]
 
 
 def fetch_subset(pool: Pool, uids: UidArray, others: Pool | None = None) -> Pool:
-    """Return a local pool, without metadata, of those samples of a remote pool that `uids` name.
+    """Return a local pool, without metadata, of those samples of a pool without local tars that `uids` name.
 
     It holds the samples of `others`, too, which this function has returned. What an earlier, killed process has
     fetched is not fetched again. Raises `UserError` if no tar holds any.
@@ -76,7 +76,7 @@ def _fetch_shard(pool: Pool, shard: Shard, wanted: UidIndex, path: Path) -> None
         samples = _among(pool.index(shard), wanted)
         if not len(samples):
             return
-        if gives_ranges(shard.url):
+        if shard.is_tar and gives_ranges(shard.url):
             done = part.stat().st_size if part.is_file() else 0
             _write(part, path, read_ranges(shard.url, _ranges(samples, done)), samples, pool)
             return

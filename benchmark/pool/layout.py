@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from itertools import chain, product
 from pathlib import Path
@@ -17,20 +18,34 @@ from benchmark.core.arrow import DAMAGE
 from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_file, hash_json
-from benchmark.core.images import IMAGE_EXTENSIONS
 from benchmark.core.paths import cache_folder, refuse_pointers, write_cached
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.progress import progress
 from benchmark.core.sanitize import redact
-from benchmark.core.storage import CONNECTIONS, Entry, file_name, find_file, is_remote, list_files, open_file
-from benchmark.pool.sample_fields import known_names, pick_column
+from benchmark.core.storage import (
+    CONNECTIONS,
+    Entry,
+    file_name,
+    find_file,
+    is_remote,
+    list_files,
+    list_folder,
+    open_file,
+)
+from benchmark.pool.sample_fields import (
+    ALL_CAPTIONS,
+    IMAGE_COLUMNS,
+    image_columns,
+    known_names,
+    pick_column,
+)
 from benchmark.pool.tar_samples import field_names
 
 log = logging.getLogger(__name__)
 TAR, PARQUET = ".tar", ".parquet"
 DEPTH = 3  # folders that are searched below the one where shards may be nested
-IMAGES = {"image", "img", *IMAGE_EXTENSIONS}  # names of columns that may hold encoded images
-_TEXT = re.compile("(large_)?(string|binary)|dictionary|str$|null|None")  # types of Arrow and of JSON
+# Types of captions: of Arrow, of lists in Arrow, and of JSON.
+_TEXT = re.compile(r"((large_|fixed_size_)?list<\w+: )?((large_)?(string|binary)|dictionary)|str$|null|None")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -94,7 +109,7 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
 
     A folder holds ``shards/*.tar`` or ``*.tar``, and ``metadata/*.parquet``, ``*.parquet`` or ``shards/*.parquet``.
     Only if there is none of these, deeper folders are searched. Instead of a folder, `url` may list files, as
-    webdataset's do: ``shards/{00000..00099}.tar``, several such patterns joined by ``::``.
+    webdataset's do: ``shards/{00000..00099}.tar``, ``data/train-*.parquet``, several such patterns joined by ``::``.
 
     Raises `UserError` for anything named like a shard there that is not a file.
     """
@@ -116,7 +131,7 @@ def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
 
 
 def _listed(patterns: Sequence[str]) -> tuple[list[Shard], list[Shard]]:
-    urls = [file for pattern in patterns for file in expand_braces(pattern)]
+    urls = [file for pattern in patterns for name in expand_braces(pattern) for file in _matching(name)]
     found = list(prefetch_map(find_file, urls, CONNECTIONS))
     names = [file_name(file.url) for file in found]
     if len(set(names)) < len(names):  # they are named by their paths below the folder that holds all
@@ -140,6 +155,19 @@ def _in_folder(url: str) -> tuple[list[Shard], list[Shard]]:
         files = list_files(url, DEPTH)
         return _shards(files, TAR), _shards(files, PARQUET)
     return tars, metadata
+
+
+def _matching(url: str) -> list[str]:
+    """Return the URLs of the files named by a pattern with ``*``; a URL without it as it is."""
+    folder, _, pattern = url.rpartition("/")
+    if "*" not in pattern:
+        return [url]
+    urls = [entry.url for entry in list_folder(folder or ".") if fnmatchcase(entry.name, pattern)]
+    if not urls:
+        raise UserError(
+            f"pool.url={url}: no file has such a name; list the folder, and give a name that is there"
+        )
+    return urls
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -193,30 +221,43 @@ class PoolFields:
         pool: name of the pool, for messages.
         columns: our column names to the file's.
         metadata: the parquet files.
-        tar: a local tar, whose first sample's JSON is read; None if there is none.
+        tars: the tars; the JSON of the first sample of the first is read if it is local.
     """
 
     def __init__(
-        self, pool: str, columns: Mapping[str, str], metadata: Sequence[Shard], tar: Path | None
+        self, pool: str, columns: Mapping[str, str], metadata: Sequence[Shard], tars: Sequence[Shard]
     ) -> None:
         self._pool = pool
         self._columns = columns
         self._metadata = metadata
-        self._tar = tar
+        self._has_tars = bool(tars)
+        self._tar = tars[0].path if tars and not is_remote(tars[0].url) else None
+
+    @cached_property
+    def image_column(self) -> str | None:
+        """The column of the parquet files with the images; None for a pool with tars, and without such a column."""
+        columns = [] if self._has_tars else image_columns(self._schema or pa.schema([]), self._columns)
+        return columns[0] if len(columns) == 1 else None
+
+    @cached_property
+    def lists_captions(self) -> bool:
+        """Whether the column of captions, as far as it is known, holds lists."""
+        kinds = self._kinds()
+        return "list" in kinds.get(pick_column(ALL_CAPTIONS, self._columns, kinds) or "", "")
 
     @cached_property
     def keyed(self) -> bool:
         """Whether keys distinguish samples without uid and url: False if the metadata lacks keys."""
-        schema = next(self._schemas(), None)
-        if schema is None:
+        if self._schema is None or self.image_column is not None:
             return True
-        present = [ours for ours in ("uid", "url", "key") if pick_column(ours, self._columns, schema.names)]
+        names = self._schema.names
+        present = [ours for ours in ("uid", "url", "key") if pick_column(ours, self._columns, names)]
         if not present:
             log.warning(
                 "pool %s has no column uid, url or key: captions tell its pairs apart, and those with the same"
                 " caption count as one; its columns are %s (name that of urls with pool.columns.url=NAME)",
                 self._pool,
-                ", ".join(schema.names),
+                ", ".join(names),
             )
         return "key" in present
 
@@ -244,8 +285,12 @@ class PoolFields:
             present.update(schema.names)
             missing = sorted(c for c in columns if pick_column(c, self._columns, present) is None)
             if not missing:
-                return
-        if present:
+                break
+        kinds = self._kinds()
+        kind = kinds.get(pick_column("text", self._columns, kinds) or "", "")
+        if "<" in kind and not _TEXT.match(kind):  # nested; of other types some files may hold text
+            raise UserError(f"pool {self._pool}: {self.naming_hint()}")
+        if present and missing:
             hint = did_you_mean(missing[0], present)
             if missing[0] == "nsfw":
                 hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
@@ -255,17 +300,13 @@ class PoolFields:
 
     def naming_hint(self) -> str:
         """Return the fields of the first file that can be read, and how to name that of the captions, a text."""
-        schema = next(self._schemas(), None)
-        kinds = {} if schema is None else {field.name: str(field.type) for field in schema}
-        if schema is None and self._tar is not None:
-            fields, extensions = field_names(self._tar)
-            if not fields:
-                held = " and ".join(f".{extension}" for extension in extensions) or "nothing"
-                return (
-                    f"its tars hold {held}: images must end in .jpg, .png, ..., captions in .txt or .json; name other"
-                    " extensions with pool.columns.image=NAME pool.columns.text=NAME"
-                )
-            kinds = {name: type(value).__name__ for name, value in fields.items()}
+        kinds = self._kinds()
+        if not kinds and self._tar is not None:
+            held = " and ".join(f".{extension}" for extension in field_names(self._tar)[1]) or "nothing"
+            return (
+                f"its tars hold {held}: images must end in .jpg, .png, ..., captions in .txt or .json; name other"
+                " extensions with pool.columns.image=NAME pool.columns.text=NAME"
+            )
         name = pick_column("text", self._columns, kinds) or ""
         if name and not _TEXT.match(kinds[name]):
             return (
@@ -276,17 +317,22 @@ class PoolFields:
         return f"it has {columns}; name that of the captions with pool.columns.text=NAME"
 
     def images_hint(self) -> str:
-        """Return how to get the images of a pool without tars."""
-        schema = next(self._schemas(), pa.schema([]))
-        for field in schema:
-            of_hub = pa.types.is_struct(field.type) and field.type.get_field_index("bytes") >= 0
-            if of_hub or (field.name.lower() in IMAGES and str(field.type).endswith("binary")):
-                return (
-                    f"they are inside the parquet files, in column {field.name}: write each pair as KEY.jpg and"
-                    " KEY.txt into tars and give their folder as pool.url; filters of captions need no tars"
-                )
-        if pick_column("url", self._columns, schema.names) is None:
-            return "it has no urls to download them from either; give a folder with tars, or name pool.columns.url"
+        """Return how to get the images of a pool that has neither tars nor images in its parquet files."""
+        if columns := image_columns(self._schema or pa.schema([]), self._columns):
+            return f"name the column with the images by pool.columns.image=NAME, one of {', '.join(columns)}"
+        kinds = self._kinds()
+        if "image" in self._columns or pick_column("url", self._columns, kinds) is None:
+            must = "images must be encoded files, as binary or as struct<bytes: binary, path: string>"
+            for name in (self._columns.get("image", ""), *IMAGE_COLUMNS):
+                if kind := kinds.get(name):
+                    return (
+                        f"its column {name} holds {kind}, and {must}: name another with pool.columns.image=NAME, or"
+                        " that of urls with pool.columns.url=NAME"
+                    )
+            return (
+                f"it has no column of images ({must}; pool.columns.image=NAME), and no urls to download them from"
+                " (pool.columns.url=NAME)"
+            )
         return (
             "choose pairs by their captions with task=export filter=icc in place of this command's task and filter,"
             " and download their images with the img2dataset command in the README.md that it writes"
@@ -305,6 +351,18 @@ class PoolFields:
                     " pool.columns.uid=NAME, or rename it: pairs without uid get a hash of url and caption"
                 )
         return must
+
+    def _kinds(self) -> dict[str, str]:
+        """Return the type of each field of the first file that can be read; of JSON the names of Python's types."""
+        if self._schema is not None:
+            return {field.name: str(field.type) for field in self._schema}
+        fields = {} if self._tar is None else field_names(self._tar)[0]
+        return {name: type(value).__name__ for name, value in fields.items()}
+
+    @cached_property
+    def _schema(self) -> pa.Schema | None:
+        """The columns of the first metadata parquet that can be opened."""
+        return next(self._schemas(), None)
 
     def _schemas(self) -> Iterator[pa.Schema]:
         """Yield the columns of each metadata parquet that can be opened."""

@@ -22,7 +22,7 @@ from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
 from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
-from benchmark.pool.sample_fields import check_caption
+from benchmark.pool.sample_fields import ALL_CAPTIONS, check_caption
 from benchmark.pool.tar_samples import MAX_CAPTION_BYTES
 
 UID, CAPTION = "uid", "caption"  # the columns of a file of captions
@@ -60,9 +60,10 @@ class CaptionSources:
 
     Args:
         pool: the pool of the samples.
-        columns: metadata columns of `pool`, one caption each.
+        columns: metadata columns of `pool`, of captions or lists of captions.
         files: parquet files, or folders of them, with columns ``uid`` and ``caption``; one caption per row.
-        use: whether training sums the losses of a pair's captions, or draws one caption each time it sees the pair.
+        use: whether training sums the losses of a pair's captions, or draws one caption each time it sees the pair;
+            drawn captions include those of a pool that lists several per pair.
         weights: in the sum, of each of the columns and `files`; all 1 by default.
     """
 
@@ -82,10 +83,11 @@ class CaptionSources:
         secret = sorted(pool.hidden.intersection(columns))
         if secret:
             raise UserError(f"captions.columns names {secret[0]!r}, which pool {pool.name} hides")
-        self._pool, self._columns = pool, tuple(columns)
-        self._shards = pool.shards(frozenset(columns)) if columns else []
+        lists = (ALL_CAPTIONS,) if use == "draw" and pool.fields.lists_captions else ()
+        self._pool, self._columns = pool, (*lists, *columns)
+        self._shards = pool.shards(frozenset(self._columns)) if self._columns else []
         self._files = [_parquet_files(local_path("captions.files", path)) for path in files]
-        self._sources = (*columns, *files)
+        self._sources = (*self._columns, *files)
         if weights is not None and (use == "draw" or len(weights) != len(self._sources)):
             raise UserError(
                 f"captions.weights must be null, or with captions.use=sum one number for each of the"
@@ -153,7 +155,10 @@ class CaptionSources:
                     if not seen[row]:
                         seen[row] = True
                         for source, name in enumerate(self._columns):
-                            yield row, source, batch.columns[name][position]
+                            value = batch.columns[name][position]
+                            values = [*value] if isinstance(value, list | np.ndarray) else [value]
+                            for caption in values[1:] if name == ALL_CAPTIONS else values:
+                                yield row, source, caption
 
     def _of_files(self, uids: UidIndex, drops: Counter[str]) -> Iterator[tuple[int, int, object]]:
         """Yield row in `uids`, source and caption of the files; count malformed uids."""

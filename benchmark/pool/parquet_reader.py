@@ -26,13 +26,19 @@ from benchmark.core.uids import (
     make_uids,
 )
 from benchmark.pool.sample_fields import (
+    ALL_CAPTIONS,
     as_text,
     check_uid,
     checked,
+    first_of_lists,
+    holds_bytes,
+    is_list,
     is_text,
     pick_column,
+    row_keys,
     usable_captions,
     values_of,
+    without_views,
 )
 
 IDENTITY = ("uid", "url", "key", "text", "status")
@@ -54,14 +60,17 @@ def read_metadata(
     drops: Counter[str],
     nsfw: Sequence[str] = (),
     texts: bool = True,
+    by_row: bool = False,
 ) -> Iterator[Batch]:
     """Yield batches of uids, captions and the `extra_columns` columns; count unusable rows by reason in `drops`.
 
     `columns` maps our names to the file's; `nsfw` are the values of that column that are kept, () for all. Without
-    `texts` captions are only checked: the batches hold none. Memory is bounded by one batch.
+    `texts` captions are only checked: the batches hold none. `by_row` is explained in `read_records`.
+    Memory is bounded by one batch.
     """
     names = (*IDENTITY, *extra_columns, *((NSFW,) if nsfw else ()))
-    for record in read_records(url, columns, names, batch_size, drops, _IN_PLACE_OF_UID - extra_columns):
+    in_place = _IN_PLACE_OF_UID - extra_columns
+    for record in read_records(url, columns, names, batch_size, drops, in_place, by_row=by_row):
         yield _batch(record, extra_columns, drops, nsfw, texts)
 
 
@@ -92,13 +101,19 @@ def read_numbers(
 
 
 def read_rows(
-    url: str, columns: Mapping[str, str], uids: UidIndex, hidden: frozenset[str], nsfw: Sequence[str]
+    url: str,
+    columns: Mapping[str, str],
+    uids: UidIndex,
+    hidden: frozenset[str],
+    nsfw: Sequence[str],
+    by_row: bool = False,
 ) -> Iterator[tuple[_Rows, pa.Table]]:
     """Yield the usable rows of those `uids` that the file lists, and their rows in `uids`.
 
-    The tables have all columns but `hidden`, under our names where we have one; ``uid`` and ``text`` always.
+    The tables have all columns but `hidden`, under our names where we have one; ``uid`` and ``text`` always. For
+    `by_row` see `read_records`.
     """
-    for record in read_records(url, columns, None, _LOOKUP_ROWS, Counter()):
+    for record in read_records(url, columns, None, _LOOKUP_ROWS, Counter(), by_row=by_row):
         usable, given, captions = _usable(record, Counter(), nsfw)
         rows = uids.find(given)
         hits = np.flatnonzero(rows >= 0)
@@ -244,9 +259,9 @@ def _column(array: pa.Array) -> npt.NDArray[Any]:
                 return np.array(array.to_pylist(), object)  # numpy's floats would round them
         values: npt.NDArray[Any] = array.to_numpy(False)
     except (pa.ArrowException, ValueError, OverflowError):
-        if not is_text(array.type):
+        if not is_text(array.type.value_type if is_list(array.type) else array.type):
             return np.full(len(array), str(array.type), object)
-        values = array.cast(pa.binary()).to_numpy(False)
+        values = array.cast(pa.list_(pa.binary()) if is_list(array.type) else pa.binary()).to_numpy(False)
     return values
 
 
@@ -257,12 +272,17 @@ def read_records(
     batch_size: int,
     drops: Counter[str],
     in_place_of_uid: frozenset[str] = frozenset(),
+    *,
+    by_row: bool = False,
 ) -> Iterator[Record]:
     """Yield the columns `names` that the file has, by our names; all of the file's columns for None.
 
     The columns `in_place_of_uid` are not read from a file that has a uid in each row. `drops` counts the pairs of a
     broken file that cannot be read, the file itself if its footer is broken, and all pairs of a file that has none of
     the columns, or one of them twice.
+
+    `by_row` is for files with images inside: rows without a key get their `row_keys`, and no column of bytes is read
+    unless it is named.
     """
     left = None  # rows to read
     with open_file(url) as file:
@@ -271,20 +291,25 @@ def read_records(
             return
         try:
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
-            present = _present(parquet, columns, names)
-            left = parquet.metadata.num_rows
+            present = _present(parquet, columns, names, by_row)
+            left = rows_in_file = parquet.metadata.num_rows
             names_there = Counter(parquet.schema_arrow.names)
             if any(names_there[name] > 1 for name in present.values()) or not present:
                 drops[batch.METADATA_INVALID if present else batch.CAPTION_MISSING] += left
                 return
             rows = _safe_rows(file, parquet, set(present.values()), batch_size)
             for record in _batches(parquet, rows, present, in_place_of_uid):
+                first_row = rows_in_file - left
                 left -= len(record)
-                yield {
-                    ours: _plain(record[name])
-                    for ours, name in present.items()
-                    if name in record.schema.names
-                }
+                names_here = set(record.schema.names)
+                there = {o: without_views(record[name]) for o, name in present.items() if name in names_here}
+                if is_list(there.get("text", pa.nulls(0)).type):
+                    there["text"] = first_of_lists(there["text"])
+                if by_row and ("uid" not in there or there["uid"].null_count):
+                    keys = values_of(there["key"]) if "key" in there else [None] * len(record)
+                    encoded = [key.encode() for key in row_keys(url, first_row, keys)]
+                    there["key"] = from_strings(encoded, pa.large_string())
+                yield there
         except DAMAGE:
             pass
     if left is None:
@@ -299,18 +324,20 @@ def _safe_rows(file: BinaryIO, parquet: pq.ParquetFile, names: Collection[str], 
     A caption of a megabyte takes a megabyte in the file if all rows have it: the dictionary of the row group holds it
     once. Sizes in the footer are not asked for, as pyarrow ends the process if some of them are damaged.
     """
-    texts = [name for name in names if is_text(parquet.schema_arrow.field(name).type)]
+    kinds = {name: parquet.schema_arrow.field(name).type for name in names}
+    texts = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)]
     if not texts:
         return batch_size
-    dictionaries = pq.ParquetFile(file, read_dictionary=texts, buffer_size=_LOOKUP_ROWS, pre_buffer=False)
+    paths = [parquet.schema.column(number).path for number in range(len(parquet.schema))]
+    leaves = [path for path in paths if any(path == name or path.startswith(f"{name}.") for name in texts)]
+    dictionaries = pq.ParquetFile(file, read_dictionary=leaves, buffer_size=_LOOKUP_ROWS, pre_buffer=False)
     longest = 1
     for group in range(parquet.num_row_groups):
         with suppress(*DAMAGE):  # counted when its rows are read
             for first in dictionaries.iter_batches(1, row_groups=[group], columns=texts):
-                lengths = [
-                    pc.max(pc.binary_length(column.dictionary)).as_py() or 0 for column in first.columns
-                ]
-                longest = max(longest, *lengths)
+                for column in first.columns:
+                    values = column.flatten() if is_list(column.type) else column
+                    longest = max(longest, pc.max(pc.binary_length(values.dictionary)).as_py() or 0)
                 break
     return max(1, min(batch_size, MAX_BATCH_BYTES // longest))
 
@@ -341,7 +368,7 @@ def _batches(
 
 
 def _present(
-    parquet: pq.ParquetFile, columns: Mapping[str, str], names: tuple[str, ...] | None
+    parquet: pq.ParquetFile, columns: Mapping[str, str], names: tuple[str, ...] | None, by_row: bool
 ) -> dict[str, str]:
     """Return the file's columns by our names; see `read_records`."""
     theirs = parquet.schema_arrow.names
@@ -352,11 +379,10 @@ def _present(
         once = {name for name, count in Counter(theirs).items() if count == 1}
         others = once - set(present.values()) - set(present)
         present |= {name: name for name in sorted(others)}
+        if by_row:
+            named = {name for ours, name in present.items() if ours in IDENTITY}
+            files = {field.name for field in parquet.schema_arrow if holds_bytes(field.type)} - named
+            present = {ours: name for ours, name in present.items() if name not in files}
+        if (name := present.get("text")) in once and is_list(parquet.schema_arrow.field(name).type):
+            present.setdefault(ALL_CAPTIONS, name)
     return present
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """Return a column of views of strings or bytes as one of strings or bytes: few kernels take views."""
-    if pa.types.is_string_view(column.type):
-        return column.cast(pa.large_string())
-    return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column

@@ -39,7 +39,8 @@ from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.sanitize import redact
 from benchmark.core.storage import download, is_remote, open_file
 from benchmark.core.uids import UidArray, UidIndex, unite_uids
-from benchmark.pool.layout import TAR, PoolFields, Shard, find_shards
+from benchmark.pool.image_parquet import write_as_tar
+from benchmark.pool.layout import PARQUET, TAR, PoolFields, Shard, find_shards
 from benchmark.pool.parquet_reader import downloaded, read_captions, read_metadata, read_numbers
 from benchmark.pool.tar_index import VERSION, TarIndex, index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
@@ -86,8 +87,7 @@ class Pool:
                 f"pool.url={self.url} must be a folder with shards/*.tar, *.tar, metadata/*.parquet or *.parquet;"
                 " give the one that img2dataset or DataComp's download wrote, or files as FOLDER/{00000..00099}.tar"
             )
-        tar = self._tars[0].path if self._tars and self.is_local else None
-        self.fields = PoolFields(name, self.columns, self._metadata, tar)
+        self.fields = PoolFields(name, self.columns, self._metadata, self._tars)
 
     def __repr__(self) -> str:
         files = f"{len(self._tars)} tars, {len(self._metadata)} parquet files"
@@ -104,13 +104,13 @@ class Pool:
 
     @property
     def is_local(self) -> bool:
-        """Whether the tars are on this machine."""
-        return not is_remote(self.url)
+        """Whether the pool has tars on this machine; other tars are there while they are read, see `local`."""
+        return not is_remote(self.url) and self.fields.image_column is None
 
     @property
     def tars(self) -> list[Shard]:
-        """The shards with images."""
-        return list(self._tars)
+        """The shards with images: tars, or parquet files with images inside."""
+        return list(self._tars if self.fields.image_column is None else self._metadata)
 
     @property
     def metadata(self) -> list[Shard]:
@@ -118,19 +118,17 @@ class Pool:
         return list(self._metadata)
 
     def shards(self, needs: frozenset[str]) -> list[Shard]:
-        """Return the shards that a filter with `needs` reads: tars for images, else only metadata."""
+        """Return the shards that a filter with `needs` reads: those with images, else only metadata."""
         self.fields.check_names()
         _ = self.fields.keyed  # its warning is of this process, and not of every worker
-        if "image" in needs:
-            if not self._tars:
-                raise UserError(
-                    f"pool {self.name} ({self.url}) holds no tars, and images are needed; {self.fields.images_hint()}"
-                )
-            return self._tars
-        if self._metadata:
+        shards = self.tars if "image" in needs else self.metadata or self.tars
+        if not shards:
+            raise UserError(
+                f"pool {self.name} ({self.url}) holds no tars, and images are needed; {self.fields.images_hint()}"
+            )
+        if not shards[0].is_tar:
             self.fields.check_columns(needs - SAMPLE_FIELDS | {"text"} | ({"nsfw"} if self.nsfw else set()))
-            return self._metadata
-        return self._tars
+        return shards
 
     def batches(
         self,
@@ -145,13 +143,12 @@ class Pool:
         With `workers`, once they have been offered `MANY_IMAGES`, batches hold the pixels of images in their place.
         """
         extra_columns = needs - SAMPLE_FIELDS
-        if not shard.is_tar:
-            texts = "text" in needs
+        if "image" not in needs and not shard.is_tar:
+            texts, by_row = "text" in needs, self.fields.image_column is not None
             yield from read_metadata(
-                shard.url, self.columns, extra_columns, batch_size, drops, self.nsfw, texts
+                shard.url, self.columns, extra_columns, batch_size, drops, self.nsfw, texts, by_row
             )
-            return
-        if "image" in needs:
+        elif "image" in needs:
             with self.local(shard) as path:
                 index = self.index(shard, path, extra_columns)
                 drops.update(index.drops)
@@ -186,18 +183,25 @@ class Pool:
 
     @contextmanager
     def local(self, shard: Shard) -> Iterator[Path]:
-        """Yield a local path of `shard`; a remote one is downloaded, and removed afterwards.
+        """Yield the path of a local tar of `shard`; a remote one is downloaded, and removed afterwards.
 
-        What a killed process has downloaded of it stays, and the next one goes on from there.
+        So is the tar that is written from a parquet with images. What a killed process has downloaded stays, and the
+        next one goes on from there.
         """
         if self.is_local:
             yield shard.path
             return
         path = cache_folder("downloads", self.key) / f"{shard.name}-{shard.version}{TAR}"
         path.parent.mkdir(parents=True, exist_ok=True)
+        parquet = None if shard.is_tar else path.with_suffix(PARQUET)
         with locked(path):
-            download(shard.url, path)
+            if is_remote(shard.url):
+                download(shard.url, parquet or path)
             try:
+                if parquet:
+                    source = str(parquet) if is_remote(shard.url) else shard.url
+                    write_as_tar(source, shard.url, self.columns, path)
+                    parquet.unlink(missing_ok=True)
                 yield path
             finally:
                 path.unlink(missing_ok=True)

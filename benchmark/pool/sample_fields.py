@@ -1,7 +1,7 @@
 """The fields of a sample as its files name them, and whether their values can be used: one by one or as columns."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,17 @@ import pyarrow.compute as pc
 from benchmark.core import batch
 from benchmark.core.arrow import from_numpy, to_mask
 from benchmark.core.batch import SampleError
+from benchmark.core.images import IMAGE_EXTENSIONS
+from benchmark.core.storage import file_name
 from benchmark.core.uids import make_uid, read_uid
 
 _Rows = npt.NDArray[np.int64]
-# Other names of our columns: in img2dataset, in LAION's parquet files, in CC3M and CC12M on the hub.
+IMAGE_COLUMNS = ("image", "img", *IMAGE_EXTENSIONS)  # names of columns that may hold encoded images
+# The column of captions as it is: a list in it has all captions of a pair, the first of which is its caption.
+ALL_CAPTIONS = "all_captions"
+# Other names of our columns: in img2dataset, in LAION's parquet files, in data sets of the hub.
 ALIASES = {
-    "text": ("caption", "TEXT"),
+    "text": ("caption", "TEXT", "captions", "sentences"),
     "url": ("URL", "image_url"),
     "nsfw": ("NSFW",),
     "clip_b32_similarity_score": ("similarity",),
@@ -38,11 +43,13 @@ def pick_column(ours: str, columns: Mapping[str, str], present: Container[str]) 
     for name in known_names(ours):  # not a generator: this is done for each field of each sample
         if name in present:
             return name
-    return None
+    return pick_column("text", columns, present) if ours == ALL_CAPTIONS else None
 
 
 def check_caption(value: object) -> str:
-    """Return a caption as text. Raises `SampleError` if it is missing, empty or not valid UTF-8."""
+    """Return a caption as text, the first of a list. Raises `SampleError` if it is missing, empty or not UTF-8."""
+    if isinstance(value, list):
+        value = value[0] if value else None
     if isinstance(value, bytes):
         try:
             value = value.decode()
@@ -112,12 +119,67 @@ def values_of(array: pa.Array) -> list[Any]:
     try:
         return list(array.to_pylist())
     except UnicodeDecodeError:
-        return [value.as_py() for value in array.cast(pa.binary())]
+        kind = pa.large_list(pa.binary()) if is_list(array.type) else pa.binary()
+        return list(array.cast(kind).to_pylist())
 
 
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a column of this type holds strings."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Tell whether a column of this type holds lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def first_of_lists(column: pa.Array) -> pa.Array:
+    """Return the first value of each list of a column, null for an empty list."""
+    filled = pc.fill_null(pc.greater(pc.list_value_length(column), 0), False)
+    rows = pc.subtract(pc.cumulative_sum(filled.cast(pa.int64())), 1)
+    values = pc.list_flatten(pc.list_slice(column, 0, 1))
+    return values.take(pc.if_else(filled, rows, pa.scalar(None, pa.int64())))
+
+
+def without_views(column: pa.Array) -> pa.Array:
+    """Return a column of views of strings or bytes, or of lists of strings, without views: few kernels take them."""
+    if is_list(column.type) and pa.types.is_string_view(column.type.value_type):
+        return column.cast(pa.large_list(pa.large_string()))
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column
+
+
+def holds_bytes(kind: pa.DataType) -> bool:
+    """Tell whether a column of this type may hold files: bytes, or the hub's structs with a field of bytes."""
+    if pa.types.is_struct(kind) and (position := kind.get_field_index("bytes")) >= 0:
+        kind = kind.field(position).type
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
+
+
+def image_columns(schema: pa.Schema, columns: Mapping[str, str]) -> list[str]:
+    """Return the column with the encoded images; several columns if none of them has a usual name.
+
+    ``pool.columns.image`` names the column. Without it, the column holds bytes and has one of the names
+    `IMAGE_COLUMNS`, or it has the hub's type for images.
+    """
+    kinds = {field.name: field.type for field in schema if holds_bytes(field.type)}
+    if (named := columns.get("image")) in schema.names:
+        return [named] if named in kinds else []
+    usual = [name for name in kinds if name.lower() in IMAGE_COLUMNS]
+    structs = [name for name, kind in kinds.items() if pa.types.is_struct(kind)]
+    return sorted(usual, key=lambda name: IMAGE_COLUMNS.index(name.lower()))[:1] or structs
+
+
+def row_keys(url: str, start: int, keys: Iterable[object]) -> Iterator[str]:
+    """Yield the key of each row of a parquet with images, from row `start` on: the name of the file and the row.
+
+    A key among the `keys` that the file has counts in its place.
+    """
+    name = file_name(url).rpartition("%2F")[2]  # a copy by task=fetch has the folder's name, too
+    stem = name.removesuffix(".parquet").replace(".", "_")  # a dot would end the key of a file in a tar
+    for row, key in enumerate(keys, start):
+        yield str(key) if key else f"{stem}-{row:09d}"
 
 
 def as_text(column: pa.Array) -> pa.LargeStringArray | None:

@@ -16,7 +16,7 @@ from benchmark.core.paths import user_path
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.progress import progress
 from benchmark.core.requirements import Requirement, State
-from benchmark.core.storage import CONNECTIONS, find_file
+from benchmark.core.storage import CONNECTIONS, find_file, is_remote
 from benchmark.pool.layout import PARQUET, TAR
 from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
@@ -105,7 +105,7 @@ def _copies_of_pools(jobs: Sequence[Job]) -> Iterator[Requirement]:
     if len(pools) > 1:
         raise UserError(f"task.pool={folder} must be for one pool, not {len(pools)}; give one of them")
     for pool in pools.values():
-        if not pool.is_local:
+        if is_remote(pool.url):
             here, shards = user_path(folder), (*pool.tars, *pool.metadata)
             files = {here / f"{s.name}{TAR if s.is_tar else PARQUET}": s.url for s in shards}
             size = sum(prefetch_map(lambda url: find_file(url).size or 0, files.values(), CONNECTIONS))

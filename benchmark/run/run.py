@@ -101,13 +101,16 @@ def _train_with_main(job: Job) -> Finished | None:
 def describe(job: Job, folder: Path, selected: Selected, subset: AnySubset) -> None:
     """Write ``selection.json``, ``gallery.parquet`` and, if a captioner is trained, ``examples.parquet``.
 
-    A remote pool is not read again: its summary has no captions, and its gallery only pairs of the `subset`; there is
-    none if that is a stream.
+    A pool without local tars is not read again: its summary has no captions, and its gallery only pairs of the
+    `subset`; there is none if that is a stream.
     """
     pool, scores = job.pool, selected.table.source
     kept = scores.of_uids(selected.selection.uids, selected.selection.threshold)
     if not pool.is_local:
-        log.info("describe: pool %s is remote; captions and images of dropped pairs are left out", pool.name)
+        log.info(
+            "describe: pool %s has no local tars; captions and images of dropped pairs are left out",
+            pool.name,
+        )
     write_selection_summary(folder, summarise(scores, kept, pool if pool.is_local else None))
     if subset.pool:
         write_gallery(folder, gallery(scores, kept, job.seed, subset.pool, job.bounds))
@@ -119,7 +122,7 @@ def _contamination(job: Job, selected: Selected, subset: AnySubset) -> dict[str,
     """Count evaluation images in the pool; near-duplicates too if the CLIP model has a threshold for them."""
     if subset.pool is None:
         log.info(
-            "contamination: not counted, as the images of pool %s are remote and read as a stream",
+            "contamination: not counted, as pool %s has no local tars and its images are read as a stream",
             job.pool.name,
         )
         return {}

@@ -64,7 +64,18 @@ METADATA: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
             {"caption_invalid_utf8" if kind == "bytes" else "caption_missing": 4},
         )
         for kind in TYPES
+        if kind != "lists"
     },
+    "text of lists": ({"text": odd_type("lists")}, {"caption_missing": 2}),
+    "text of large lists of views": (
+        {"text": pa.array([["a", "b"], [None], [], [" "]], pa.large_list(pa.string_view()))},
+        {"caption_missing": 2, "caption_empty": 1},
+    ),
+    "text of pairs": (
+        {"text": pa.array([["a", "b"]] * 3 + [None], pa.list_(pa.string(), 2))},
+        {"caption_missing": 1},
+    ),
+    "text of lists of numbers": ({"text": [[1], [2], [], None]}, {"caption_missing": 4}),
     **{
         f"uids of {k}": ({"uid": odd_type(k)}, {"uid_invalid": 4})
         for k in TYPES

@@ -110,7 +110,11 @@ def test_names_of_columns_need_not_be_text(tmp_path: Path) -> None:
 def test_statistics_of_a_footer_are_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """pyarrow ends the process where they are damaged."""
     path = write_pool(tmp_path, table(url=["u"] * 4))
-    monkeypatch.setattr(pq.ParquetFile, "metadata", SimpleNamespace(num_rows=4, num_row_groups=1))
+    monkeypatch.setattr(
+        pq.ParquetFile,
+        "metadata",
+        SimpleNamespace(num_rows=4, num_row_groups=1, schema=pq.ParquetFile(path).schema),
+    )
     assert len(next(read_metadata(str(path), {}, frozenset(), 10, Counter()))) == 4
 
 
@@ -198,13 +202,17 @@ def test_the_command_line_says_it_in_one_line(
     assert_one_line(run("task=score", *pool, *of_filter, f"filter.path={tmp_path / name}"), message)
 
 
+@pytest.mark.parametrize("lists", [False, True])
 def test_a_long_caption_that_all_rows_share_makes_small_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lists: bool
 ) -> None:
     monkeypatch.setattr(parquet_reader, "MAX_BATCH_BYTES", 10_000)
     long = pa.DictionaryArray.from_arrays(pa.array([0] * 95 + [1] * 5, pa.int32()), ["a " * 500, "b"])
     uids = [f"{number:032x}" for number in range(100)]
-    pq.write_table(pa.table({"uid": uids, "text": long.cast(pa.string())}), tmp_path / "a.parquet")
+    text = long.cast(pa.string())
+    if lists:
+        text = pa.ListArray.from_arrays(pa.array(range(101), pa.int32()), text)
+    pq.write_table(pa.table({"uid": uids, "text": text}), tmp_path / "a.parquet")
     batches = list(read_metadata(str(tmp_path / "a.parquet"), {}, frozenset(), 64, Counter()))
     assert [len(batch) for batch in batches] == [10] * 10
     assert decode_uids(np.concatenate([batch.uids for batch in batches])) == uids

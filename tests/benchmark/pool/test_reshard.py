@@ -276,20 +276,3 @@ def test_workers_write_the_same_bytes(pool: Pool, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(subset_writer, "_LIGHT", 0)
     reshard(pool, parts, tmp_path / "workers", LocalEngine("cpu", 2), shard_size=2)
     assert contents(tmp_path / "workers") == contents(tmp_path / "here")
-
-
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("000000012.jpg", 30_000),
-        ("0.json", 0),
-        ("x" * 100, 511),
-        ("x" * 101, 1),
-        ("clé.txt", 5),
-        ("a", 8**11),
-    ],
-)
-def test_headers_are_those_of_tarfile(name: str, size: int) -> None:
-    member = tarfile.TarInfo(name)
-    member.size = size
-    assert subset_writer.header(name, size) == member.tobuf()

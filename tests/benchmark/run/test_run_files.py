@@ -54,7 +54,7 @@ def test_a_remote_pool_is_not_read_again(tmp_path: Path, caplog: pytest.LogCaptu
     pairs = RunFiles(tmp_path).gallery()
     assert {pair.place for pair in pairs} == {"top", "kept"}
     assert all(pair.thumbnail and pair.caption for pair in pairs)
-    assert "pool p is remote" in caplog.text
+    assert "pool p has no local tars" in caplog.text
 
 
 def test_the_demo_ends_with_what_to_type_next(tmp_path: Path) -> None:
