@@ -204,12 +204,14 @@ class Job:
             raise MistakesError(join_details(missing) + [WAYS_ON] * helps)
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
-                told = () if part == "metrics" and state is State.WITHOUT and not self.cfg.plan else of_part
+                later = state is State.WITHOUT and part.startswith("metrics") and not self.cfg.plan
+                told = () if later else of_part
                 for detail in dict.fromkeys(r.detail for r in told if r.state is state):
                     names = ", ".join(r.name for r in of_part if r.state is state and r.detail == detail)
                     subject = "" if names == part.partition("=")[0] else f"{names}: "
                     _log_once(f"{part}: {heading}: {subject}{detail}")
-        self.absent = tuple(r for r in found.get("metrics", ()) if r.state is State.WITHOUT)
+        of_metrics = (of_part for part, of_part in found.items() if part.startswith("metrics"))
+        self.absent = tuple(r for of_part in of_metrics for r in of_part if r.state is State.WITHOUT)
 
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""

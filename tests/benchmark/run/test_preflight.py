@@ -192,6 +192,13 @@ def test_a_web_server_is_not_written_to(run: Run, folder: Path, setting: str) ->
     assert_one_line(run(*chain(folder), f"{setting}=http://127.0.0.1:9/x"), "HTTP servers are only read from")
 
 
+def test_absent_metrics_are_not_said_first(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    job = make_job(*chain(folder, "filter=random", "models.polos.checkpoint=/nowhere/check"))
+    job.check()
+    assert "Polos weights for Polos" in [requirement.name for requirement in job.absent or ()]
+    assert "Polos" not in caplog.text
+
+
 def test_a_plan_says_why_metrics_will_be_absent(
     run: Run, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
