@@ -12,6 +12,7 @@ from PIL import Image
 
 from benchmark.core.launch import own_cores
 from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers
+from benchmark.core.progress import progress, tracked
 
 if TYPE_CHECKING:
     import torch
@@ -31,12 +32,16 @@ def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 @dataclass(frozen=True)
 class StoredImages(Iterable[Image.Image]):
-    """Images on disk, each decoded when its turn comes; `pixel_batches` decodes many of them in processes."""
+    """Images on disk, each decoded when its turn comes; `pixel_batches` decodes many of them in processes.
+
+    A progress bar named `title` shows how many were taken.
+    """
 
     items: Sequence[Loadable]
+    title: str
 
     def __iter__(self) -> Iterator[Image.Image]:
-        return (item.load() for item in self.items)
+        return (item.load() for item in tracked(self.title, self.items, len(self.items), "images"))
 
 
 def pixel_batches(
@@ -56,7 +61,10 @@ def pixel_batches(
     if isinstance(images, StoredImages) and len(images.items) >= MANY_IMAGES and processes > 1:
         workers = PixelWorkers(partial(_pixels_of_one, preprocess), processes, device)
         batches = list(chunks(images.items, size))
-        yield from (batch.pixels for batch in workers.batches(batches))
+        with progress(images.title, len(images.items), "images") as advance:
+            for batch in workers.batches(batches):
+                yield batch.pixels
+                advance(len(batch.pixels))
     else:
         yield from (preprocess(chunk).to(device) for chunk in chunks(images, size))
 

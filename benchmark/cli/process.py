@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from benchmark.core.launch import is_first_to_end
+from benchmark.core.launch import STOPPED, is_first_to_end
 from benchmark.core.paths import cache_folder, user_path
 
 LINE = "stopped; run the same command to go on"
@@ -19,9 +19,6 @@ LINE = "stopped; run the same command to go on"
 
 class Stopped(KeyboardInterrupt):
     """Ctrl-C or SIGTERM, whose number is the argument; libraries clean up after a `KeyboardInterrupt`."""
-
-
-_stopped: list[Stopped] = []  # a signal handler can leave an error nowhere else
 
 
 def set_environment() -> None:
@@ -61,14 +58,14 @@ def stop_on_signals() -> Iterator[None]:
         sys.exit(128 + number)
     finally:
         for number, handler in before.items():
-            if not _stopped:  # else the process is about to end, and a second Ctrl-C would print a traceback
+            if not STOPPED:  # else the process is about to end, and a second Ctrl-C would print a traceback
                 signal.signal(number, handler)
 
 
 def raise_if_stopped() -> None:
     """Raise `Stopped` again after a signal: an error after it, such as a lost worker, is not a failure."""
-    if _stopped:
-        raise _stopped[0]
+    if STOPPED:
+        raise Stopped(STOPPED[0])
 
 
 def is_stop(error: BaseException | None) -> bool:
@@ -99,9 +96,8 @@ def end_with(pid: int, host: str) -> Iterator[None]:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the removal of half-written files
+    STOPPED.append(number)  # first: the workers that end now must not be replaced
     for child in multiprocessing.active_children():
         if not child.daemon:  # daemons, such as decoders of images, are ended by whoever started them
             child.terminate()
-    stopped = Stopped(number)
-    _stopped.append(stopped)
-    raise stopped
+    raise Stopped(number)

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 from benchmark.core.errors import UserError
@@ -17,6 +18,7 @@ from benchmark.core.errors import UserError
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LINE = "another process of this launch has ended; run the same command to go on"
 _given_cores: int | None = None  # what an engine has given to this process
+STOPPED: list[int] = []  # the signal that ends this process, once Ctrl-C or SIGTERM has come
 
 
 def process_count() -> int:
@@ -58,15 +60,16 @@ def take_cores(cores: int) -> None:
 
 @contextmanager
 def ctrl_c_left_to_parent() -> Iterator[None]:
-    """Let processes that are started in the block ignore Ctrl-C, which reaches them too: their parent ends them."""
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Block Ctrl-C in processes that are started in the block: it reaches them too, but their parent ends them.
+
+    The parent gets its own Ctrl-C after the block.
+    """
+    resource_tracker.ensure_running()  # started in the block, it would let signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end_with_parent() -> None:

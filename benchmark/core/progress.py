@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from threading import Timer
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import remote_paths
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 log = logging.getLogger(__name__)
-LOG_EVERY_SECONDS = 30.0
+T = TypeVar("T")
+LOG_EVERY_SECONDS = 10.0
+SHOW_AFTER_SECONDS = 2.0
 
 
 @cache
@@ -70,41 +75,79 @@ def log_to_file(path: Path, *, alone: bool = False) -> Iterator[None]:
         handler.close()
 
 
+class Advance(Protocol):
+    """Moves a bar."""
+
+    def __call__(self, amount: int, text: str = "") -> None:
+        """Count `amount` as done, and show `text`, such as a loss, until the next call."""
+
+
 @contextmanager
-def progress(title: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]]:
-    """Yield ``advance(amount, text)``, which moves a bar of `total` and shows `text` (a rate, a loss) beside it."""
-    if not sys.stderr.isatty():
-        yield _log_lines(title, total, unit)
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def progress(title: str, total: int, unit: str) -> Iterator[Advance]:
+    """Yield what moves a bar of `total`: per cent, time left, counts, units per second.
 
-    text = TextColumn("{task.fields[text]}", markup=False)
-    with Progress(
-        TextColumn(title),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        text,
-        TimeRemainingColumn(),
-        console=_console(),
-        transient=True,
-    ) as bars:
-        bar = bars.add_task(title, total=total, text="")
-        yield lambda amount, text: bars.update(bar, advance=amount, text=text)
-
-
-def _log_lines(title: str, total: int, unit: str) -> Callable[[int, str], None]:
+    A terminal shows the bar once the block has taken `SHOW_AFTER_SECONDS`. Elsewhere the log gets a line at most
+    every `LOG_EVERY_SECONDS`.
+    """
+    started = last = time.monotonic()
     done = 0
-    last = time.monotonic()
+    show: Callable[[str], None] | None = None
 
-    def advance(amount: int, text: str) -> None:
+    def advance(amount: int, text: str = "") -> None:
         nonlocal done, last
-        done += amount
-        if time.monotonic() - last >= LOG_EVERY_SECONDS:
-            last = time.monotonic()
-            log.info("%s: %d of %d %s%s", title, done, total, unit, f", {text}" if text else "")
+        done, now = done + amount, time.monotonic()
+        if show:
+            show(_status(done, total, unit, now - started, text))
+        elif now - last >= LOG_EVERY_SECONDS:
+            last = now
+            log.info("%s: %s", title, _status(done, total, unit, now - started, text))
 
-    return advance
+    if not sys.stderr.isatty() or not _console().is_interactive:
+        yield advance
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+
+    # On a narrow terminal the text loses its end, and the other columns nothing.
+    columns = (
+        TextColumn("{task.description}", markup=False, table_column=Column(min_width=len(title))),
+        BarColumn(10, table_column=Column(min_width=10)),
+        TimeElapsedColumn(Column(min_width=7)),
+        TextColumn("{task.fields[text]}", markup=False),
+    )
+    bars = Progress(*columns, console=_console(), transient=True)
+    bar = bars.add_task(title, total=total, text=f"0 of {total:,} {unit}")
+    show = lambda text: bars.update(bar, completed=done, text=text)  # noqa: E731
+    starting = Timer(SHOW_AFTER_SECONDS, bars.start)
+    starting.daemon = True
+    atexit.register(bars.live.stop)  # an error may end the process before it closes a generator with a bar
+    starting.start()
+    try:
+        yield advance
+    finally:
+        starting.cancel()
+        starting.join()
+        atexit.unregister(bars.live.stop)
+        bars.live.stop()
+
+
+def tracked(title: str, items: Iterable[T], total: int, unit: str) -> Iterator[T]:
+    """Yield `items`, `total` of them, and move a bar by one after each."""
+    with progress(title, total, unit) as advance:
+        for item in items:
+            yield item
+            advance(1)
+
+
+def _status(done: int, total: int, unit: str, seconds: float, text: str) -> str:
+    """Return such as ``25%, 0:03:20 left (1,000 of 4,000 images, 15 images/s)``; of an unknown total only `text`."""
+    if not 0 < done <= total:
+        return text or f"{done:,} of {total:,} {unit}"
+    left = timedelta(seconds=round(seconds * (total - done) / done))
+    rate = done / seconds if seconds else 0.0
+    rates = [f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.1f} {unit}/s"] if rate >= 0.1 else []
+    counts = ", ".join([f"{done:,} of {total:,} {unit}", *rates, *([text] if text else [])])
+    return f"{100 * done // total}%, {left} left ({counts})"
 
 
 @dataclass(frozen=True)

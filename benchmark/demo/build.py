@@ -11,7 +11,7 @@ from benchmark.core.cached_files import intact
 from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent
 from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_folder
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.demo.evaluation_sets import SETS, write_evaluation_set
 from benchmark.demo.settings import DemoConfig, demo_root
 from benchmark.demo.shards import write_shard
@@ -43,17 +43,15 @@ def _write(root: Path, config: DemoConfig, pairs: pa.Table, workers: int, *, set
     ]
     if sets:
         jobs += [partial(write_evaluation_set, root / "evalsets" / name, config, name) for name in SETS]
-    with progress("drawing the demo", len(jobs), "parts") as advance:
-        if workers <= 1:
-            for job in jobs:
-                job()
-                advance(1, "")
-            return
-        # Spawned, not forked: torch's thread pool in this process does not survive a fork.
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, end_with_parent) as processes:
-            with ctrl_c_left_to_parent():
-                futures = [processes.submit(job) for job in jobs]
-            for future in as_completed(futures):
-                future.result()
-                advance(1, "")
+    title, unit = "drawing the demo", "parts"
+    if workers <= 1:
+        for job in tracked(title, jobs, len(jobs), unit):
+            job()
+        return
+    # Spawned, not forked: torch's thread pool in this process does not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, end_with_parent) as processes:
+        with ctrl_c_left_to_parent():
+            futures = [processes.submit(job) for job in jobs]
+        for future in tracked(title, as_completed(futures), len(jobs), unit):
+            future.result()

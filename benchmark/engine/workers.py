@@ -8,10 +8,11 @@ from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Generic, Protocol, TypeVar
 
 from benchmark.core.errors import UserError
+from benchmark.core.launch import STOPPED
 from benchmark.core.usage import helpers_peak_rss_bytes, peak_rss_bytes, processor_seconds, record_helpers
 
 log = logging.getLogger(__name__)
@@ -19,6 +20,7 @@ log = logging.getLogger(__name__)
 # died will most likely end a fourth one.
 TRIES = 3
 PLACEMENT_SECONDS = 30.0  # between two looks at how many workers there may be
+SIGNAL_SECONDS = 1.0  # after a worker's death: the signal that ended it may be about to end this process, too
 T = TypeVar("T")
 
 
@@ -93,7 +95,7 @@ class WorkerRun(Generic[T]):
         self._deaths = Counter[int]()  # by piece, or ~place (below 0) for setting up the worker of a place
         self._usage: dict[Worker, Usage] = {}
         self._lock = Lock()
-        self._ended = False
+        self._end = Event()
 
     def results(self) -> Iterator[T]:
         """Yield the return value of each piece as soon as it is done.
@@ -120,7 +122,7 @@ class WorkerRun(Generic[T]):
                     raise answer
                 yield answer[0]
         finally:
-            self._ended = True
+            self._end.set()
             for worker in list(self._workers.values()):
                 worker.stop()
             threads.shutdown()
@@ -129,7 +131,7 @@ class WorkerRun(Generic[T]):
     def _work(self, place: int) -> None:
         """Work on pieces until none waits; the piece of a worker that died waits again."""
         try:
-            while not self._ended and self._serve(place):
+            while not self._is_over() and self._serve(place):
                 pass
         except BaseException as error:
             self._answers.put(error)
@@ -140,22 +142,26 @@ class WorkerRun(Generic[T]):
             worker = self._workers[place] = self._start(place)
         task: int | None = ~place
         try:
-            if self._ended:
+            if self._is_over():
                 return False
             _, self._usage[worker] = worker.setup()
             self._deaths.pop(~place, None)
-            while not self._ended and (task := self._take()) is not None:
+            while not self._is_over() and (task := self._take()) is not None:
                 value, self._usage[worker] = worker.call(self._pieces[task])
                 self._answers.put((value,))
         # A worker whose own processes have died cannot go on.
         except (WorkerDiedError, BrokenExecutor) as error:
-            if not self._ended and task is not None:
+            self._end.wait(SIGNAL_SECONDS)
+            if not self._is_over() and task is not None:
                 self._note_death(task, error)
             return True
         finally:
             worker.stop()
             worker.join()
         return False
+
+    def _is_over(self) -> bool:
+        return self._end.is_set() or bool(STOPPED)
 
     def _take(self) -> int | None:
         with self._lock:

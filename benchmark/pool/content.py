@@ -10,7 +10,7 @@ import numpy.typing as npt
 from benchmark.core.cached_files import read_cached
 from benchmark.core.hashes import hash_bytes, hash_json, hash_text
 from benchmark.core.paths import cache_folder, write_cached
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.uids import UidArray, decode_uid
 from benchmark.pool.pool import Pool
 
@@ -50,16 +50,14 @@ def pool_content(pool: Pool) -> PoolContent:
     if (known := read_cached(cached)) is not None:
         return PoolContent(**known)
     samples, captions, images = 0, np.zeros(2, np.uint64), np.zeros(2, np.uint64)
-    for shard in shards:
+    for shard in tracked("read captions", shards, len(shards), "shards"):
         for batch in pool.batches(shard, NEEDS, BATCH, Counter()):
             samples += len(batch)
             captions += _sums(batch.uids, hash_texts(batch.texts))
-    with progress("index", len(tars), "shards") as advance:
-        for shard in tars:
-            with pool.local(shard) as path:
-                index = pool.index(shard, path)
-            images += _sums(index.uids, index.sizes.astype(np.uint64))
-            advance(1, "")
+    for shard in tracked("index", tars, len(tars), "shards"):
+        with pool.local(shard) as path:
+            index = pool.index(shard, path)
+        images += _sums(index.uids, index.sizes.astype(np.uint64))
     inputs = f"{samples} {captions.tolist()} {images.tolist()}"
     content = PoolContent(samples, hash_text(inputs), bool(tars))
     write_cached(cached, asdict(content))
@@ -134,15 +132,13 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
     if (known := read_cached(cached)) is not None:
         return dict(known)
     images: dict[str, str] = {}
-    with progress("compare images", len(shards), "shards") as advance:
-        for shard in shards:
-            with pool.local(shard) as path, path.open("rb") as file:
-                index = pool.index(shard, path)
-                for row in np.flatnonzero(np.isin(index.sizes, sorted(sizes))):
-                    file.seek(int(index.offsets[row]))
-                    sha256 = hash_bytes(file.read(int(index.sizes[row])))
-                    if sha256 in hashes:
-                        images[decode_uid(index.uids[row])] = sha256
-            advance(1, "")
+    for shard in tracked("compare images", shards, len(shards), "shards"):
+        with pool.local(shard) as path, path.open("rb") as file:
+            index = pool.index(shard, path)
+            for row in np.flatnonzero(np.isin(index.sizes, sorted(sizes))):
+                file.seek(int(index.offsets[row]))
+                sha256 = hash_bytes(file.read(int(index.sizes[row])))
+                if sha256 in hashes:
+                    images[decode_uid(index.uids[row])] = sha256
     write_cached(cached, images)
     return images

@@ -17,7 +17,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_folder, put_in_place
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.storage import CHUNK, StorageError, gives_ranges, read_ranges
 from benchmark.core.tar_members import BLOCK
 from benchmark.core.uids import UidArray, UidIndex, sort_uids, unite_uids, write_subset
@@ -62,12 +62,10 @@ def _fetch(pool: Pool, distinct: UidArray, folder: Path) -> None:
     """Write a tar for each of the pool's that holds any of the sorted uids; their names have its order."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted, shards = UidIndex(distinct), pool.shards(_NEEDS)
-    with progress("fetch", len(shards), "shards") as advance:
-        for number, shard in enumerate(shards):
-            path = folder / f"{number:08d}.tar"
-            if not intact(path):
-                _fetch_shard(pool, shard, wanted, path)
-            advance(1, "")
+    for number, shard in enumerate(tracked("fetch", shards, len(shards), "shards")):
+        path = folder / f"{number:08d}.tar"
+        if not intact(path):
+            _fetch_shard(pool, shard, wanted, path)
 
 
 def _fetch_shard(pool: Pool, shard: Shard, wanted: UidIndex, path: Path) -> None:

@@ -20,7 +20,7 @@ from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_file, hash_json
 from benchmark.core.paths import cache_folder, refuse_pointers, write_cached
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.sanitize import redact
 from benchmark.core.storage import (
     CONNECTIONS,
@@ -81,9 +81,9 @@ class Shard:
 def identify(shards: Sequence[Shard]) -> Sequence[Shard]:
     """Return the shards after reading, with a progress bar, the files that are not identified yet."""
     unread = [shard for shard in shards if not shard.is_identified]
-    with progress("identify", len(unread), "shards") as advance:
-        for _ in prefetch_map(lambda shard: shard.fingerprint, unread, CONNECTIONS):
-            advance(1, "")
+    fingerprints = prefetch_map(lambda shard: shard.fingerprint, unread, CONNECTIONS)
+    for _ in tracked("identify", fingerprints, len(unread), "shards"):
+        pass
     return shards
 
 

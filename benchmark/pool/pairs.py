@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.uids import UidArray, UidIndex, decode_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.sample_fields import check_caption
@@ -74,20 +74,18 @@ def pair_tables(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table
     """Yield ``uid, url, caption, score`` of each batch of the pool; of a uid that occurs several times the first."""
     index, left = UidIndex(uids), np.ones(len(uids), bool)
     shards = pool.shards(_TEXT)
-    with progress("captions", len(shards), "shards") as advance:
-        for shard in shards:
-            # Shards with captions are enough: a pool without urls can be exported, too.
-            for batch in pool.batches(shard, _TEXT | {"url"}, _BATCH, Counter()):
-                rows = index.find(batch.uids)
-                first = np.sort(np.unique(rows, return_index=True)[1])
-                first = first[rows[first] >= 0]
-                first = first[left[rows[first]]]
-                left[rows[first]] = False
-                if len(first):
-                    part = batch.take(first)
-                    columns = [decode_uids(part.uids), list(map(_url, part.columns["url"])), part.texts]
-                    yield pa.table([*columns, scores[rows[first]]], schema=SCHEMA)
-            advance(1, "")
+    for shard in tracked("captions", shards, len(shards), "shards"):
+        # Shards with captions are enough: a pool without urls can be exported, too.
+        for batch in pool.batches(shard, _TEXT | {"url"}, _BATCH, Counter()):
+            rows = index.find(batch.uids)
+            first = np.sort(np.unique(rows, return_index=True)[1])
+            first = first[rows[first] >= 0]
+            first = first[left[rows[first]]]
+            left[rows[first]] = False
+            if len(first):
+                part = batch.take(first)
+                columns = [decode_uids(part.uids), list(map(_url, part.columns["url"])), part.texts]
+                yield pa.table([*columns, scores[rows[first]]], schema=SCHEMA)
 
 
 def _url(value: Any) -> str | None:

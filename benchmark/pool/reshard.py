@@ -11,7 +11,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.locks import locked
 from benchmark.core.output_folder import OutputFolder
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.uids import UID_DTYPE, UidArray, write_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
@@ -72,10 +72,9 @@ def reshard(
         if f"{NAME.format(number)}.tar" not in names
     ]
     if tars:
-        with progress("reshard", len(tars), "shards") as advance:
-            write = WriteTar(pool, sum(len(tar.unlisted) for tar in tars), every_member, identity)
-            for _ in engine.run(write, tars):
-                advance(1, "")
+        write = WriteTar(pool, sum(len(tar.unlisted) for tar in tars), every_member, identity)
+        for _ in tracked("reshard", engine.run(write, tars), len(tars), "shards"):
+            pass
     sizes = {f"{NAME.format(n)}.tar": min(shard_size, len(uids) - start) for n, start in enumerate(starts)}
     folder.write_text("shards/sizes.json", json.dumps(sizes))
     with folder.write(_LAST) as path:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from benchmark.core.arrow import from_numpy
 from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.uids import (
     UID_DTYPE,
     UidArray,
@@ -121,18 +121,16 @@ def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
     remaining = np.bincount(index.find(uids), minlength=len(distinct))  # copies to take of each
     parts = []
     shards = pool.shards(IMAGE_NEEDS)
-    with progress("index", len(shards), "shards") as advance:
-        for shard in shards:
-            with pool.local(shard) as path:
-                samples = pool.index(shard, path)
-            positions = index.find(samples.uids)
-            rows = np.flatnonzero(positions >= 0)
-            rows = rows[np.sort(np.unique(positions[rows], return_index=True)[1])]
-            repeated = np.repeat(rows, remaining[positions[rows]])
-            remaining[positions[rows]] = 0
-            if len(repeated):
-                parts.append(ShardSamples(shard, samples.take(repeated)))
-            advance(1, "")
+    for shard in tracked("index", shards, len(shards), "shards"):
+        with pool.local(shard) as path:
+            samples = pool.index(shard, path)
+        positions = index.find(samples.uids)
+        rows = np.flatnonzero(positions >= 0)
+        rows = rows[np.sort(np.unique(positions[rows], return_index=True)[1])]
+        repeated = np.repeat(rows, remaining[positions[rows]])
+        remaining[positions[rows]] = 0
+        if len(repeated):
+            parts.append(ShardSamples(shard, samples.take(repeated)))
     return parts
 
 
@@ -204,6 +202,6 @@ def index_tars(pool: Pool, engine: Engine) -> None:
     )
     if not missing:  # an engine may start a cluster
         return
-    with progress("index", len(missing), "shards") as advance:
-        for _ in engine.run(IndexTar(pool, len(missing)), missing):
-            advance(1, "")
+    indexes = engine.run(IndexTar(pool, len(missing)), missing)
+    for _ in tracked("index", indexes, len(missing), "shards"):
+        pass

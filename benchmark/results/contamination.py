@@ -70,7 +70,7 @@ class NearImages:
 
 
 def _embed(clip: ClipModel, images: Sequence[ImageFile]) -> Embeddings:
-    stored = StoredImages([Item(image.path.name, image, []) for image in images])
+    stored = StoredImages([Item(i.path.name, i, []) for i in images], "embed evaluation images")
     batches = pixel_batches(stored, partial(stack_pixels, clip.preprocess), EMBEDDED_AT_ONCE, clip.device)
     return np.concatenate([clip.embed_pixels(pixels) for pixels in batches])
 

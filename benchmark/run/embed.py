@@ -1,6 +1,5 @@
 """``task=embed task.evalset=coco task.output=coco.npy``: image embeddings of an evaluation set, for filters."""
 
-import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -8,7 +7,6 @@ import numpy as np
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
-from benchmark.core.progress import progress
 from benchmark.core.storage import local_path
 from benchmark.models.clip_models import load_clip
 from benchmark.run.config import evaluation_nodes, resolved
@@ -36,15 +34,9 @@ def embed(job: Job) -> None:
     if isinstance(chosen, ClassificationSet) and chosen.train:  # with which filters compare
         images = chosen.train()
     clip = load_clip(**resolved(job.cfg.models.clip), device=job.device)
-    parts = []
-    batches = pixel_batches(StoredImages(images), partial(stack_pixels, clip.preprocess), BATCH, clip.device)
-    started = time.monotonic()
-    with progress("embed", len(images), "images") as advance:
-        for pixels in batches:
-            parts.append(clip.embed_pixels(pixels).astype(np.float16))
-            seconds, started = time.monotonic() - started, time.monotonic()
-            advance(len(pixels), f"{len(pixels) / seconds:,.0f} images/s")
-    embeddings = np.concatenate(parts)
+    stored = StoredImages(images, f"embed the images of {name}")
+    batches = pixel_batches(stored, partial(stack_pixels, clip.preprocess), BATCH, clip.device)
+    embeddings = np.concatenate([clip.embed_pixels(pixels).astype(np.float16) for pixels in batches])
     with atomic_write(path) as temporary:
         np.save(temporary, embeddings)
     print_result(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")

@@ -86,7 +86,8 @@ class Job:
     sweep: Path | None = None  # folder of the sweep that the job belongs to; None for a single run
     # Pools and evaluation sets by their settings, for all jobs of a command.
     built: dict[str, Any] = field(default_factory=dict)
-    told: frozenset[str] | None = None  # reasons for absent metrics; None until `check` has logged them
+    # The requirements without which metrics will be absent; None until `check` has looked.
+    absent: tuple[Requirement, ...] | None = None
 
     @property
     def task(self) -> str:
@@ -187,6 +188,8 @@ class Job:
     def check(self) -> None:
         """Raise `UserError` with everything that is missing or wrong, the pool first; log what comes on first use.
 
+        `run` says in its last line which metrics are absent, a plan at once and why.
+
         Takes seconds: nothing is scored, drawn, fetched or trained. Unless the command is a plan, the downstream
         models are tried once, see `trials`.
         """
@@ -206,11 +209,14 @@ class Job:
         self._leave_out_absent_sets(found)
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
-                for detail in dict.fromkeys(r.detail for r in of_part if r.state is state):
+                later = state is State.WITHOUT and part.startswith("metrics") and not self.cfg.plan
+                told = () if later else of_part
+                for detail in dict.fromkeys(r.detail for r in told if r.state is state):
                     names = ", ".join(r.name for r in of_part if r.state is state and r.detail == detail)
                     subject = "" if names == part.partition("=")[0] else f"{names}: "
                     _log_once(f"{part}: {heading}: {subject}{detail}")
-        self.told = frozenset(r.detail for of in found.values() for r in of if r.state is State.WITHOUT)
+        of_metrics = (of_part for part, of_part in found.items() if part.startswith("metrics"))
+        self.absent = tuple(r for of_part in of_metrics for r in of_part if r.state is State.WITHOUT)
 
     def _leave_out_absent_sets(self, found: dict[str, list[Requirement]]) -> None:
         """Drop evaluation sets that may be absent, and are, from the command, as ``'~evalset.NAME'`` does."""
@@ -254,13 +260,17 @@ class Job:
         """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user."""
         try:
             with user_errors(), disk_errors_as_one_line(), lost_processes_as_one_line(), panics_as_errors():
-                if self.told is None:
+                if self.absent is None:
                     self.check()
                 task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)
                 depth = 0 if self.task == "run" else DEPTH  # runs read records only
                 with writable_folder(str(self.cfg.results_dir), depth) as folder:
                     OmegaConf.update(self.cfg, "results_dir", str(folder))
-                    return task(self)
+                    finished = task(self)
+                if self.absent and not (finished and finished.skipped):
+                    names = ", ".join(r.name.partition(" for ")[2] for r in self.absent)
+                    _log_once(f"metrics without a value: {names}; task=doctor says how to get them")
+                return finished
         finally:  # models hold weights, which the other jobs of a sweep need not keep
             for name in vars(self).keys() - {part.name for part in fields(self)}:
                 del vars(self)[name]

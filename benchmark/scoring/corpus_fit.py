@@ -20,7 +20,7 @@ from benchmark.core.disk_buckets import DiskBuckets, put_in_order
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
 from benchmark.core.paths import atomic_folder, write_cached
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
@@ -105,11 +105,10 @@ class MappedCorpus:
         """Return the array of each piece; only missing arrays are computed."""
         paths = [self.scratch / step / f"{piece}.npy" for piece in range(pieces)]
         missing = [piece for piece, path in enumerate(paths) if not intact(path)]
-        with progress(f"fit: {step}", pieces, "pieces") as advance:
-            advance(pieces - len(missing), "")
-            if missing:
-                for _ in self._engine.run(_WritePiece(work, paths, len(self._paths) < LIGHT_SHARDS), missing):
-                    advance(1, "")
+        if missing:
+            written = self._engine.run(_WritePiece(work, paths, len(self._paths) < LIGHT_SHARDS), missing)
+            for _ in tracked(f"fit: {step}", written, len(missing), "pieces"):
+                pass
         return [MappedArray(path) for path in paths]
 
     def by_uid(self, name: str, dtype: npt.DTypeLike, fill: Fill) -> ByUid:

@@ -187,7 +187,7 @@ def embedding_maps(
         for of in sets:
             items = [item for item in of.test if item.label < 10]
             tsne = TSNE(perplexity=min(30, len(items) / 4), init="pca", random_state=seed)
-            points = tsne.fit_transform(encoders[0].embed_images(StoredImages(items)))
+            points = tsne.fit_transform(encoders[0].embed_images(StoredImages(items, "embed")))
             maps.append((f"{title}, {of.name}", points, [item.label for item in items]))
 
     def draw(axes: Any) -> None:

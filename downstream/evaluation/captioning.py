@@ -40,12 +40,13 @@ def evaluate_captions(
     """
     captions, described = {}, captioning_sets(sets)
     for evaluation_set in described:
-        captions[evaluation_set.name] = model.caption(StoredImages(evaluation_set.items))
+        name = evaluation_set.name
+        captions[name] = model.caption(StoredImages(evaluation_set.items, f"caption {name}"))
         rows = [
             {"image_id": item.image_id, "caption": caption}
-            for item, caption in zip(evaluation_set.items, captions[evaluation_set.name], strict=True)
+            for item, caption in zip(evaluation_set.items, captions[name], strict=True)
         ]
-        write_text(folder / f"captions_{evaluation_set.name}.json", json.dumps(rows))
+        write_text(folder / f"captions_{name}.json", json.dumps(rows))
     return score_captions_of_sets(described, captions, metrics, folder, device)
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from benchmark.core.batch import model_text
 from benchmark.core.errors import UserError
+from benchmark.core.progress import tracked
 from downstream.batching import StoredImages
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -73,8 +74,9 @@ def evaluate_retrieval(model: Embeds, evaluation_set: EvaluationSet, kept: Image
     # As objects: fixed-width strings would all be as wide as the longest.
     every = np.array([text for group in texts for text in group], dtype=object)
     distinct, index = np.unique(every, return_inverse=True)
-    images = model.embed_images(StoredImages(evaluation_set.items))
-    embedded = model.embed_texts(distinct.tolist())
+    title = f"embed {evaluation_set.name}"
+    images = model.embed_images(StoredImages(evaluation_set.items, title))
+    embedded = model.embed_texts(tracked(title, distinct.tolist(), len(distinct), "captions"))
     to_images, to_texts = retrieval_ranks(images, embedded[index], image_of_text, evaluation_set.ties)
     ids = [item.image_id for item in evaluation_set.items]
     metrics = retrieval_metrics(to_images, to_texts)
@@ -110,7 +112,7 @@ def classify(
     """
     labels = np.array([item.label for item in evaluation_set.test])
     embeddings = class_embeddings(model, evaluation_set)
-    images = model.embed_images(StoredImages(evaluation_set.test))
+    images = model.embed_images(StoredImages(evaluation_set.test, f"embed {evaluation_set.name}"))
     ranks = class_ranks(
         lambda part: images[part].astype(np.float64) @ embeddings.T,
         labels,
@@ -134,7 +136,8 @@ def classify(
 def class_embeddings(model: Embeds, evaluation_set: ClassificationSet) -> npt.NDArray[np.float64]:
     """Return one unit vector per class, (classes, d): the mean of its prompts' unit vectors (DS-CLIP, section C)."""
     prompts = evaluation_set.prompts()
-    means = np.stack([model.embed_texts(of_class).mean(axis=0, dtype=np.float64) for of_class in prompts])
+    classes = tracked(f"embed {evaluation_set.name}", prompts, len(prompts), "classes")
+    means = np.stack([model.embed_texts(of_class).mean(axis=0, dtype=np.float64) for of_class in classes])
     embeddings: npt.NDArray[np.float64] = means / np.linalg.norm(means, axis=1, keepdims=True)
     return embeddings
 

@@ -13,7 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.images import decode_image
 from benchmark.core.paths import cache_folder, refuse_pointers, write_cached
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.requirements import AbsentError
 
 HOW = "task=fetch gets what can be fetched, and `--help evalset=paper` says how to get the rest"
@@ -74,11 +74,8 @@ def digest_images(images: Sequence[ImageFile]) -> list[ImageDigest]:
         cached = cache_folder("evaluation_images") / f"{key}.json"
         if (known := read_cached(cached)) is not None:
             return [ImageDigest(*values) for values in known]
-        digests = []
-        with progress("check", len(images), "evaluation images") as advance:
-            for image in images:
-                digests.append(_digest(image))
-                advance(1, "")
+        checked = tracked("check evaluation images", images, len(images), "images")
+        digests = [_digest(image) for image in checked]
     except OSError as error:
         raise UserError(f"evaluation image {error.filename} cannot be read ({error.strerror})") from None
     write_cached(cached, [astuple(digest) for digest in digests])

@@ -129,7 +129,7 @@ def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            advance(len(labels), "")
+            advance(len(labels))
     return head
 
 
@@ -138,7 +138,7 @@ def _test_scores(
 ) -> npt.NDArray[np.float32]:
     """Return the classifier's scores of `items`, (n, classes)."""
     preprocess = partial(_centre_pixels, view, tower.processor)
-    batches = pixel_batches(StoredImages(items), preprocess, tower.batch_size, tower.device)
+    batches = pixel_batches(StoredImages(items, "linear probe"), preprocess, tower.batch_size, tower.device)
     with torch.inference_mode():
         scores = [head(tower.features(pixels)).float().cpu() for pixels in batches]
     stacked: npt.NDArray[np.float32] = torch.cat(scores).numpy()

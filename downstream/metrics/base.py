@@ -143,7 +143,7 @@ def corpus_batches(
     device: torch.device,
 ) -> Iterator[tuple[torch.Tensor, Corpus]]:
     """Yield the pixels of `size` images at a time, each as `preprocess` prepares it, and their part of the corpus."""
-    stored = StoredImages([images[image] for image in corpus.candidates])
+    stored = StoredImages([images[image] for image in corpus.candidates], "compare captions with images")
     batches = pixel_batches(stored, partial(stack_pixels, preprocess), size, device)
     for pixels, ids in zip(batches, chunks(corpus.candidates, size), strict=True):
         yield pixels, corpus.subset(ids)

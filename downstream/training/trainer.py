@@ -216,7 +216,7 @@ class Trainer:
         stepper.model.train()
         started = time.monotonic()
         earlier_seconds = state.seconds
-        with bar if accelerator.is_main_process else nullcontext(lambda amount, text: None) as advance:
+        with bar if accelerator.is_main_process else nullcontext(lambda amount, text="": None) as advance:
             for index, batch in zip(steps, self._load(data, steps, ranks), strict=True):
                 stepped = stepper.step(index, config.lr_at(index), batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)
@@ -232,8 +232,7 @@ class Trainer:
                 if isinstance(data.source, SampleStream) and (last or state.step % config.log_every == 0):
                     total = state.over_processes()
                     data.source.check_lost(total.skipped, seen, total.tar)
-                loss_text = f"loss {state.loss:.3f}, " if state.losses else ""
-                advance(seen - before, f"{loss_text}{rate:.0f}/s")
+                advance(seen - before, f"loss {state.loss:.3f}" if state.losses else "")
                 every = config.validate_every
                 if every and (last or seen // every > before // every):
                     started += self._validate(stepper, seen)

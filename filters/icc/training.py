@@ -22,7 +22,7 @@ from benchmark.core.devices import default_precision
 from benchmark.core.distributed import wait_for_all
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import atomic_folder
-from benchmark.core.progress import progress
+from benchmark.core.progress import Advance, progress
 from benchmark.core.ranges import FractionBelowOne, PositiveFloat, PositiveInt, Seed
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 
@@ -114,7 +114,7 @@ def train(
     wait_for_all(device)
     epochs = ShuffledEpochs(items, recipe.batch, recipe.seed)
     steps = recipe.epochs * len(epochs) // recipe.batch
-    bar = progress(title, steps, "steps") if is_main_process() else nullcontext(lambda amount, text: None)
+    bar = progress(title, steps, "steps") if is_main_process() else nullcontext(lambda amount, text="": None)
     with preserved_rng_state(), quiet_transformers(), bar as advance:
         trainer = Trainer(
             model,
@@ -189,7 +189,7 @@ def preserved_rng_state() -> Iterator[None]:
         np.random.set_state(legacy)  # noqa: NPY002
 
 
-def _bar(base: type, advance: Callable[[int, str], None]) -> Any:
+def _bar(base: type, advance: Advance) -> Any:
     """Return a callback, of transformers' class `base`, that advances the progress bar."""
 
     class Bar(base):  # type: ignore[misc]

@@ -68,5 +68,5 @@ def test_stored_images_have_the_pixels_of_decoded_ones(
     monkeypatch.setattr(batching, "MANY_IMAGES", 21)
     monkeypatch.setattr(batching, "own_cores", lambda: 2)
     monkeypatch.setattr(Stored, "load", None)  # in this process
-    stored = list(pixel_batches(StoredImages(items), preprocess, 9, cpu))
+    stored = list(pixel_batches(StoredImages(items, "images"), preprocess, 9, cpu))
     assert all(torch.equal(one, other) for one, other in zip(stored, plain, strict=True))

@@ -37,8 +37,18 @@ SLOW = [
 ]
 
 
-@pytest.mark.parametrize(("number", "sizes"), [(signal.SIGINT, "4,5"), (signal.SIGTERM, "4")])
-def test_a_stopped_command_ends_with_its_workers(number: signal.Signals, sizes: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "sizes", "to"),
+    [
+        (signal.SIGINT, "4,5", "all"),  # as a terminal sends Ctrl-C
+        (signal.SIGTERM, "4", "all"),  # as timeout(1) and Slurm do
+        (signal.SIGTERM, "4", "workers first"),
+        (signal.SIGTERM, "4", "the command"),
+    ],
+)
+def test_a_stopped_command_ends_with_its_workers(
+    number: signal.Signals, sizes: str, to: str, tmp_path: Path
+) -> None:
     pool = write_pool(tmp_path / "pool", [rows(5), rows(5, start=5), rows(5, start=10)])
     (tmp_path / "slow_filter.py").write_text(SLOW_FILTER)
     settings = ["pool=img2dataset", f"pool.url={pool}", f"size.samples={sizes}", "engine.workers=2"]
@@ -56,10 +66,14 @@ def test_a_stopped_command_ends_with_its_workers(number: signal.Signals, sizes: 
     while "on 3 of 3 shards" not in (line := process.stderr.readline()):
         lines.append(line)
         assert process.poll() is None, lines
-    time.sleep(1)  # the workers are starting
-    if number == signal.SIGINT:
-        os.killpg(process.pid, number)  # a terminal sends Ctrl-C to workers too
+    time.sleep(1 if to != "workers first" else 4)  # the workers are starting, or at work
+    if to == "all":
+        os.killpg(process.pid, number)
     else:
+        if to == "workers first":
+            for worker in set(running(process.pid, moments=1)) - {str(process.pid)}:
+                os.kill(int(worker), number)
+            time.sleep(0.3)
         process.send_signal(number)
     rest = process.stderr.read().splitlines()
     assert process.wait(30) == 128 + number
@@ -105,9 +119,9 @@ def test_pytest_is_stopped_while_a_test_runs_a_command(number: signal.Signals, t
     assert "!! benchmark.cli.process.Stopped" in printed
 
 
-def running(session: int) -> list[str]:
-    """Return the processes of a session that still run after a moment."""
-    for _ in range(50):
+def running(session: int, moments: int = 50) -> list[str]:
+    """Return the processes of a session that still run after some moments."""
+    for _ in range(moments):
         found = []
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:

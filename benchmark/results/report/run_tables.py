@@ -21,13 +21,13 @@ def run_table(
     result: Result,
     others: Sequence[Result],
     committed: Sequence[Result] = (),
-    logged: frozenset[str] = frozenset(),
+    expected: frozenset[str] = frozenset(),
 ) -> Table:
     """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
 
     Notes compare its headline metrics with random selection and the oracle under the same protocol: results among
     `others`, in the same folder, or else among the `committed` ones. The notes name metrics that are missing, but not
-    for the reasons `logged` before the run began.
+    for the reasons `expected` before the run, which its last line sums up.
     """
     own = Entry(result.filter, result.size, [result])
     found = reference_runs(result, others, committed)
@@ -51,7 +51,7 @@ def run_table(
             notes.append(f"{measure.label} {value} on {measure.evaluation}: {texts}.")
     names: dict[str, dict[str, None]] = {}  # of missing metrics, by reason
     for metric in (metric for pair in evaluations([own]) for metric in metrics_of([own], *pair)):
-        if metric.reason is not None and metric.reason not in logged:
+        if metric.reason is not None and metric.reason not in expected:
             names.setdefault(metric.reason, {})[metric.name] = None
     notes += [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]
     header = ["filter", "model", "evaluation set", *(FEW.get(m.name) or heading(m) for m in columns.values())]

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -67,11 +66,9 @@ def write_captions(
     missing = [part for part in parts if not work.path(part).is_file()]
     if missing:
         log.info("augment: %d of %d parts", len(missing), len(parts))
-        done, started = 0, time.monotonic()
         with progress("augment", sum(map(len, missing)), "samples") as advance:
             for written in engine.run(work, missing):
-                done += written
-                advance(written, f"{done / (time.monotonic() - started):.1f}/s")
+                advance(written)
     schemas = (pq.read_schema(work.path(part)) for part in parts)
     drops = (json.loads((schema.metadata or {}).get(_DROPS, b"{}")) for schema in schemas)
     return sum(map(Counter, drops), Counter[str]())

@@ -95,7 +95,7 @@ def score_texts(scorer: Filter, texts: list[str]) -> Scores:
                 extracted: dict[str, Any] = {**batch.features, **of.extract(batch)}
                 batch = replace(batch, features=extracted)
             scores.append(scorer.score(batch))
-            advance(len(scores[-1]), "")
+            advance(len(scores[-1]))
     return np.concatenate(scores)
 
 

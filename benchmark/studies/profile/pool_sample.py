@@ -57,7 +57,7 @@ class PoolSample(Pool):
                 if len(sizes) >= SHARDS and sum(sizes.values()) >= count:
                     break
                 sizes[shards[number]] = self._usable(shards[number])
-                advance(1, "")
+                advance(1)
         self.drawn_from = sum(sizes.values())
         if not self.drawn_from:
             reasons = (

@@ -1,6 +1,5 @@
 """Cosines of rendered texts with the text itself, and with another text as a control."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -49,9 +48,7 @@ def measure(encoder: Encoder, texts: Sequence[str], seed: int) -> Similarities:
     shape = len(texts), len(STYLES)
     own, other = np.empty(shape, np.float32), np.full(shape, np.nan, np.float32)
     order = np.random.default_rng(seed).permutation(len(texts))  # the next text is then a random one
-    started = time.monotonic()
     with progress("text spotting", len(texts), "texts") as advance:
-        done = 0
         # The sizes of batches differ by at most one: a batch of one text would lack a control.
         for rows in np.array_split(order, max(1, -(-len(order) // BATCH))):
             rendered = [texts[row] for row in rows]
@@ -61,8 +58,7 @@ def measure(encoder: Encoder, texts: Sequence[str], seed: int) -> Similarities:
             own[rows] = np.einsum("nsd,nd->ns", images, vectors)
             if len(rendered) > 1:
                 other[rows] = np.einsum("nsd,nd->ns", images, np.roll(vectors, 1, axis=0))
-            done += len(rendered)
-            advance(len(rendered), f"{done / (time.monotonic() - started):.0f} texts/s")
+            advance(len(rendered))
     return Similarities(own, other)
 
 

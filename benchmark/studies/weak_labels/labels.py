@@ -126,16 +126,8 @@ def _check_vocabulary(vocabulary: Vocabulary, pool: Pool, config: LabelConfig) -
 
 
 def _fit(model: TopicModel, documents: Documents, config: LabelConfig) -> None:
-    started = time.monotonic()
-    fitted = 0
     with progress("topics", config.passes * documents.counts.shape[0], "images") as advance:
-
-        def on_batch(images: int) -> None:
-            nonlocal fitted
-            fitted += images
-            advance(images, f"{fitted / (time.monotonic() - started):,.0f}/s")
-
-        model.fit(documents.counts, config.passes, on_batch)
+        model.fit(documents.counts, config.passes, advance)
 
 
 def _write_labels(

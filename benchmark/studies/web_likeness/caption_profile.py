@@ -74,7 +74,7 @@ def sample_captions(pool: Pool, count: int, seed: int) -> list[str]:
                 break
             batches = pool.batches(shards[number], TEXT, max(ROWS, count), unusable)
             captions += next((batch.texts for batch in batches if batch.texts), [])
-            advance(1, "")
+            advance(1)
     if not captions:
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(unusable.items())) or "empty"
         raise UserError(

@@ -1,11 +1,14 @@
 """The cores of a process of a launch: its part of the machine's, whatever the number of threads."""
 
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
 from benchmark.core import launch
-from benchmark.core.launch import is_first_to_end, own_cores, take_cores
+from benchmark.core.launch import ctrl_c_left_to_parent, is_first_to_end, own_cores, take_cores
 
 
 @pytest.mark.parametrize(("processes", "share"), [(None, 16), (4, 4), (32, 1)])
@@ -31,3 +34,17 @@ def test_a_worker_has_the_cores_that_its_engine_gave_it(monkeypatch: pytest.Monk
 
 def test_a_process_without_others_says_itself_why_it_ends() -> None:
     assert is_first_to_end()
+
+
+def test_ctrl_c_while_workers_start_reaches_only_the_parent() -> None:
+    child = [sys.executable, "-c", "import signal; signal.raise_signal(signal.SIGINT); print('lives')"]
+    printed = []
+
+    def start() -> None:
+        with ctrl_c_left_to_parent():
+            signal.raise_signal(signal.SIGINT)
+            printed.append(subprocess.run(child, capture_output=True, text=True).stdout)
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert printed == ["lives\n"]

@@ -1,8 +1,12 @@
 import logging
 import re
+import time
+from io import StringIO
 from pathlib import Path
+from typing import cast
 
 import pytest
+from rich.console import Console
 
 from benchmark.core import progress
 from benchmark.core.progress import log_to_file
@@ -23,11 +27,51 @@ def test_a_log_file_has_date_and_time_in_each_line(tmp_path: Path, caplog: pytes
     assert caplog.messages == ["both", "outside"]
 
 
-def test_lines_of_a_bar_without_text_have_no_comma(
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "text", "status"),
+    [
+        (1000, 4000, 100.0, "", "25%, 0:05:00 left (1,000 of 4,000 images, 10 images/s)"),
+        (1, 3, 60.0, "9 pairs/s", "33%, 0:02:00 left (1 of 3 images, 9 pairs/s)"),  # slow: 0.02 images/s
+        (399, 400, 133.0, "loss 0.5", "99%, 0:00:00 left (399 of 400 images, 3.0 images/s, loss 0.5)"),
+        (400, 400, 50.0, "", "100%, 0:00:00 left (400 of 400 images, 8.0 images/s)"),
+        (0, 400, 50.0, "", "0 of 400 images"),
+        (0, 0, 50.0, "CoreNLP, 12 MB", "CoreNLP, 12 MB"),  # of unknown size
+        (5, 4, 50.0, "", "5 of 4 images"),  # more came than was expected
+    ],
+)
+def test_a_status_has_per_cent_and_time_left(
+    done: int, total: int, seconds: float, text: str, status: str
+) -> None:
+    assert progress._status(done, total, "images", seconds, text) == status
+
+
+def test_the_log_gets_a_line_at_most_every_ten_seconds(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "LOG_EVERY_SECONDS", 0.0)
-    with caplog.at_level(logging.INFO), progress.progress("index", 3, "shards") as advance:
-        advance(1, "")
-        advance(1, "9 pairs/s")
-    assert caplog.messages == ["index: 1 of 3 shards", "index: 2 of 3 shards, 9 pairs/s"]
+    seconds = iter([0.0, 4.0, 8.0, 12.0, 16.0, 21.0, 24.0, 34.0])  # at the start, and after each item
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
+    with caplog.at_level(logging.INFO):
+        assert list(progress.tracked("index", "abcdefg", 10, "shards")) == list("abcdefg")
+    assert caplog.messages == [
+        "index: 30%, 0:00:28 left (3 of 10 shards, 0.2 shards/s)",
+        "index: 60%, 0:00:16 left (6 of 10 shards, 0.2 shards/s)",
+        "index: 70%, 0:00:15 left (7 of 10 shards, 0.2 shards/s)",
+    ]
+
+
+def test_a_terminal_shows_only_bars_of_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(file=StringIO(), force_terminal=True, force_interactive=True, width=60, _environ={})
+    monkeypatch.setattr(progress, "_console", lambda: screen)
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.1)
+
+    def count(seconds: float) -> str:
+        for _ in progress.tracked("a title that is long", range(4), 8, "images"):
+            time.sleep(seconds / 4)
+        return str(cast(StringIO, screen.file).getvalue())
+
+    assert count(0.0) == ""
+    shown = count(0.8)
+    last = re.sub(r"\x1b\[[\d;]*m", "", shown).split("\n")[-2]
+    assert re.search(r"a title that is long .* 50%, 0:00:01 left \(4$", last)  # cut at its end only
+    assert shown.endswith("\x1b[2K")  # erased

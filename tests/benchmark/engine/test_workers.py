@@ -1,14 +1,18 @@
 """Pieces over workers that die, with threads in place of processes and actors."""
 
+import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from itertools import chain, repeat
-from threading import Barrier
+from threading import Barrier, Timer
 
 import pytest
 
+from benchmark.cli.process import stop_on_signals
 from benchmark.core.errors import UserError
+from benchmark.core.launch import STOPPED
 from benchmark.core.pixel_workers import DecoderDiedError
 from benchmark.engine.workers import WORKER_RUNS, Usage, WorkerDiedError, WorkerRun
 
@@ -54,7 +58,8 @@ def run(fake: Fake, places: int, pieces: int) -> list[int]:
 
 
 @pytest.mark.parametrize("death", [WorkerDiedError("SIGKILL"), BrokenExecutor("of its own")])
-def test_each_piece_is_returned_once_whatever_dies(death: Exception) -> None:
+def test_each_piece_is_returned_once_whatever_dies(death: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmark.engine.workers.SIGNAL_SECONDS", 0.01)
     fake = Fake({0: 2, 3: 1, 4: 2, "setup": 1}, death)
     assert run(fake, 3, 5) == [0, 2, 4, 6, 8]
     assert sorted(fake.calls) == [0, 0, 0, 1, 2, 3, 3, 4, 4, 4]
@@ -68,6 +73,34 @@ def test_a_node_with_many_starting_workers_may_die() -> None:
             return Fake({} if died else {"setup": 1}, WorkerDiedError())
 
     assert run(Node({}, WorkerDiedError()), 8, 8) == [2 * piece for piece in range(8)]
+
+
+@pytest.fixture
+def signal_handlers() -> Iterator[None]:
+    """Restore what a signal changes for good in a process that it ends."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    STOPPED.clear()
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signal_handlers")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_also_ends_workers_is_not_their_death(
+    number: signal.Signals, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Signalled(Fake):
+        def call(self, piece: int) -> tuple[int, Usage]:
+            Timer(0.1, os.kill, (os.getpid(), number)).start()  # this process gets it after its worker
+            self.calls.append(piece)
+            raise WorkerDiedError(number.name)
+
+    fake = Signalled({}, WorkerDiedError())
+    with pytest.raises(SystemExit, match=str(128 + number)), stop_on_signals():
+        run(fake, 1, 4)
+    assert (fake.calls, caplog.messages) == ([0], [])
+    assert capsys.readouterr().err == "stopped; run the same command to go on\n"
 
 
 def test_workers_are_added_for_places_that_come_later(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,17 @@ def test_models_need_images(run: Run, four: list[str]) -> None:
     assert_one_line(done, "evaluation image 1 is needed; set images of its evalset to their folder")
 
 
+def test_absent_metrics_are_said_once_and_last(
+    run: Run, four: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = write(tmp_path / "published.json", [{"image_id": i, "caption": "a"} for i in (1, 2, 3, 4)])
+    polos = ["models.polos.checkpoint=/nowhere/evaluate", "metrics=[cider,polos]"]
+    found = printed(run("task=evaluate", f"task.captions={file}", *four, *polos))
+    assert found["coco"]["Polos"]["reason"] == "Polos needs the images, and none were given"
+    line = "metrics without a value: Polos; task=doctor says how to get them"
+    assert [line for line in caplog.messages if "Polos" in line] == caplog.messages[-1:] == [line]
+
+
 @pytest.mark.parametrize("given", [[], ["task.captions=a.json", "task.clip.model=ViT-B-32"]])
 def test_one_thing_is_evaluated(run: Run, given: list[str]) -> None:
     done = run("task=evaluate", *given)

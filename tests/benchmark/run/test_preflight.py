@@ -192,11 +192,23 @@ def test_a_web_server_is_not_written_to(run: Run, folder: Path, setting: str) ->
     assert_one_line(run(*chain(folder), f"{setting}=http://127.0.0.1:9/x"), "HTTP servers are only read from")
 
 
-def test_absent_metrics_are_said_at_once(run: Run, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    absent = ["metrics=[polos]", "models.polos.checkpoint=/nowhere/polos"]
-    assert_one_line(run("task=evaluate", *chain(folder, *absent)), "task=evaluate takes one of")
-    (line,) = [line for line in caplog.messages if "Polos" in line]
-    assert "missing: Polos weights for Polos: checkpoint /nowhere/polos is not there" in line
+def test_absent_metrics_are_not_said_first(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    job = make_job(*chain(folder, "filter=random", "models.polos.checkpoint=/nowhere/check"))
+    job.check()
+    assert "Polos weights for Polos" in [requirement.name for requirement in job.absent or ()]
+    assert "Polos" not in caplog.text
+
+
+def test_a_plan_says_why_metrics_will_be_absent(
+    run: Run, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(
+        *chain(
+            folder, "filter=random", "plan=true", "metrics=[polos]", "models.polos.checkpoint=/nowhere/plan"
+        )
+    )
+    (line,) = [line for line in caplog.messages if "/nowhere/plan" in line]
+    assert "missing: Polos weights for Polos: checkpoint /nowhere/plan is not there" in line
 
 
 def test_too_small_a_disk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,7 +335,7 @@ def test_fetched_checkpoints_are_tried_before_scoring(folder: Path, opt: str) ->
     """As if the check had found that they will be fetched."""
     for task in ("run", "train"):
         job = make_job(*chain(folder, "filter=random", "downstream=captioner", opt, f"task={task}"))
-        job.told = frozenset()
+        job.absent = ()
         with pytest.raises(UserError, match=r"\(opt\) must be"):
             job.run()
         assert not cache_folder("scores").exists()

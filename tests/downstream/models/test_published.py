@@ -48,6 +48,6 @@ def test_captions_of_stored_images_are_the_same(
         items.append(Item(number, ImageFile(tmp_path / f"{number}.png"), []))
     expected = captioner.caption([item.load() for item in items])
     decoded = decode_in_processes(monkeypatch)
-    assert captioner.caption(StoredImages(items)) == expected
+    assert captioner.caption(StoredImages(items, "images")) == expected
     assert len(set(expected)) > 1
     assert len(decoded) == (0 if prompt else 3)  # the prompt's tokens may depend on the image

@@ -61,7 +61,7 @@ def test_the_reference_is_used_where_the_folder_lacks_a_filter() -> None:
 def test_what_is_missing_is_said_once() -> None:
     notes = run_table(run("icc", 0.5), []).notes
     assert notes == ["SPICE, Polos missing: no models", "linear_probe missing: locked"]
-    assert run_table(run("icc", 0.5), [], logged=frozenset({REASON})).notes == notes[1:]
+    assert run_table(run("icc", 0.5), [], expected=frozenset({REASON})).notes == notes[1:]
 
 
 def test_a_single_run_shows_its_interval() -> None:
