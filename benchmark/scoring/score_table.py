@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from benchmark.core.arrow import to_numpy
 from benchmark.core.batch import counts
+from benchmark.core.bounds import NO_BOUNDS, Bounds
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.uids import (
@@ -203,6 +204,7 @@ class ScoreTable:
     costs: Costs = field(default_factory=dict)  # of scoring when it was done, and of the features
     reused: float = 0.0  # fraction of parts that an earlier run had scored
     pool: Pool | None = None  # None for joined scores
+    bounds: Bounds = NO_BOUNDS  # those of the filter, for a selection from Python
 
     def __len__(self) -> int:
         return len(self.source)
