@@ -94,7 +94,7 @@ release: setup | $(filter .uv/bin/uv,$(UV)) ## Check this commit as CI does, bui
 	@grep -q "^## \[$(VERSION)\]" CHANGELOG.md && grep -q "^version: $(VERSION)$$" CITATION.cff || \
 		{ echo "make release needs version $(VERSION) of pyproject.toml in CHANGELOG.md and CITATION.cff" >&2; exit 2; }
 	.ci/run
-	rm -rf dist && $(UV) build --quiet
+	rm -rf dist && $(UV) build --quiet --sdist && $(UV) build --quiet --wheel # not from the archive, which lacks the demo
 	$(UV) tool run --quiet twine@7.0.0 check --strict dist/*
 	git tag --annotate v$(VERSION) --message "Version $(VERSION)"
 	@ls -sh dist

@@ -22,14 +22,14 @@ from benchmark.results.provenance import machine
 from tests.pools import numbered_uids
 
 CAPTIONS = 20
-SCORERS = {"sba": ["filter.mode=direct"], "vba": ["filter.mode=direct"], "icc": []}
+SCORERS = {"sba": {"filter.mode": "direct"}, "vba": {"filter.mode": "direct"}, "icc": {}}
 
 
-def measure(name: str, settings: list[str]) -> tuple[float, float]:
+def measure(name: str, settings: dict[str, str]) -> tuple[float, float]:
     """Return captions per second, and peak memory in GiB."""
     torch.set_num_threads(own_cores())
     device = resolve_device("auto")
-    scorer = get_filter(name, *SCORERS[name], *settings)
+    scorer = get_filter(name, {"models": "demo"} | SCORERS[name] | settings)
     scorer.setup(device)
     first, *others = [Batch(numbered_uids(1), [text]) for text in demo_captions(CAPTIONS + 1, 0.5).texts]
     scorer.score(first)  # what is prepared once
@@ -45,6 +45,7 @@ def measure(name: str, settings: list[str]) -> tuple[float, float]:
 if __name__ == "__main__":
     print(machine())
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:  # a process for each
+        given = dict(argument.split("=", 1) for argument in sys.argv[1:])
         for scorer_name in SCORERS:
-            rate, memory = pool.apply(measure, (scorer_name, sys.argv[1:]))
+            rate, memory = pool.apply(measure, (scorer_name, given))
             print(f"{scorer_name}: {rate:,.3g} captions/s, {memory:.2f} GiB")

@@ -1,23 +1,32 @@
 """The benchmark from Python: whole runs, their stages, their results, and the parts that configs name.
 
-All functions raise `UserError` for mistakes of the caller, and share their caches with the command line. Settings
-are written as there: ``"pool.url=/data/my_pool"``.
+All functions share their caches with the command line, and raise `UserError` for mistakes of the caller. Settings
+have the names that they have there, and values of Python: text is taken literally, never as a list or a sweep.
 """
 
-from collections.abc import Sequence
+import functools
+import inspect
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
+from pydantic import ConfigDict, InstanceOf, ValidationError, validate_call
 
-from benchmark.cli.jobs import compose_jobs, job_of
-from benchmark.cli.overrides import normalised
+from benchmark.cli.jobs import compose_jobs, job_of, planned_sweeps
+from benchmark.cli.overrides import as_arguments, normalised
 from benchmark.cli.own_parts import name_own_parts
-from benchmark.core.bounds import NO_BOUNDS, Bounds
+from benchmark.cli.process import set_environment
+from benchmark.core.batch import Batch
+from benchmark.core.bounds import Bounds
 from benchmark.core.devices import resolve_device
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, did_you_mean, disk_errors_as_one_line
 from benchmark.core.output_folder import local_copy
+from benchmark.core.paths import user_path
+from benchmark.core.ranges import Device, PositiveInt, Processes, Seed
 from benchmark.core.records import scan_records
 from benchmark.core.storage import local_path
 from benchmark.core.uids import write_subset
@@ -29,7 +38,7 @@ from benchmark.results.report.report_data import HEADER, result_rows
 from benchmark.results.result import Result
 from benchmark.results.results_folders import read_runs
 from benchmark.results.trackers import NoTracker
-from benchmark.run.config import register_resolvers, user_errors
+from benchmark.run.config import register_resolvers, shipped_names, user_errors
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_subset
 from benchmark.run.train import train_model
@@ -44,28 +53,90 @@ from downstream.metrics.base import CaptionMetric
 from downstream.metrics.metric import Metric
 from downstream.models.base import Downstream
 from downstream.models.published import Published, PublishedCaptions
-from filters.base import Filter
+from filters.base import Filter, Scores
+
+__all__ = [
+    "Batch", "Bounds", "Filter", "Pool", "Result", "ScoreTable", "Scores", "Selection", "UserError",
+    "evaluate", "get_filter", "get_metric", "get_model", "load_results", "report", "run", "score", "select", "train",
+]  # fmt: skip
+P, T = ParamSpec("P"), TypeVar("T")
+# By their names, or nested: text, numbers, truth values, None, paths, and lists of these.
+Settings = Mapping[str, Any]
+OWN = "img2dataset"  # the config of a pool of one's own, with the papers' checkpoints
 
 
-def run(*settings: str) -> Result:
-    """Run the benchmark, for example ``run("filter=icc", "size=200k")``: score, select, train, evaluate.
+def _checked(call: Callable[P, T]) -> Callable[P, T]:
+    """Let a function raise `UserError` for wrong arguments, and for errors of configurations and disks."""
+    names = list(inspect.signature(call).parameters)
+    validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True, strict=True))(call)
+
+    @functools.wraps(call)
+    def checked(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            with user_errors(), disk_errors_as_one_line():
+                return validated(*arguments, **named)
+        except ValidationError as error:
+            first, *others = error.errors()
+            place, kind = first["loc"][0], first["type"]
+            name = names[place] if isinstance(place, int) and place < len(names) else place
+            if kind == "unexpected_keyword_argument":
+                raise UserError(f"there is no argument {name!r}; {did_you_mean(str(name), names)}") from None
+            if kind in ("missing_argument", "unexpected_positional_argument"):
+                raise UserError(f"{call.__name__}: {first['msg'].lower()} {name}") from None
+            said = dict.fromkeys(e["msg"] for e in (first, *others) if e["loc"][0] == place)
+            must = " or ".join(said).replace("or Input should be", "or").replace("Input should", "must")
+            raise UserError(f"{name}={reprlib.repr(first['input'])} {must}") from None
+
+    return checked
+
+
+@_checked
+def run(
+    settings: Settings | None = None,
+    *,
+    pool: Pool | Path | str | None = None,
+    filter: str | None = None,  # noqa: A002
+    size: int | str | None = None,
+    budget: int | str | None = None,
+    seed: int | None = None,
+    selector: str | None = None,
+    downstream: str | Sequence[str] | None = None,
+    evalset: str | Sequence[str] | None = None,
+    metrics: str | Sequence[str] | None = None,
+    models: str | None = None,
+    results_dir: Path | str | None = None,
+) -> Result:
+    """Score, select, train and evaluate: ``run(pool=Path("/data/mine"), filter="clip", size=50_000)``.
 
     A run whose result is in ``results_dir`` is not made again, as in a sweep.
+
+    Args:
+        settings: any other settings by their names, such as ``{"filter.minimum": 0.28}``.
+        pool: a folder or fsspec URL in the layout of img2dataset or DataComp, the name of a config, or a `Pool`.
+        filter: names a config, or ``MODULE:NAME``, as do `selector` and `models`; of the next three a list may, too.
+        size: the number of pairs to keep, such as 200_000, ``200k`` or ``all``; `budget`, of samples to train on.
+
+    All that is not given is as on the command line.
     """
-    job = _job(settings)
-    local_path("results_dir", str(job.results_dir))
+    given = {name: value for name, value in locals().items() if name != "settings" and value is not None}
+    job = _job(settings, given)
+    if job.task != "run" or job.cfg.plan:
+        raise UserError("run(...) makes whole runs; type other tasks, and plan=true, on the command line")
+    local_path("results_dir", str(job.cfg.results_dir))
     finished = job.run()
     assert finished is not None  # only processes of a launch that are not its main one return nothing
     return scan_records(finished.path.parent, Result)[0][finished.path]
 
 
-def report(results_dir: Path | str = "results", *settings: str) -> Path:
-    """Write the leaderboards of all results to `results_dir`; return the path of the page."""
+@_checked
+def report(results_dir: Path | str = "results", settings: Settings | None = None) -> Path:
+    """Print the tables of all results and write the report to `results_dir`; return the path of its page."""
     folder = local_path("results_dir", str(results_dir))
-    _job([f"results_dir={results_dir}", "task=report", *settings]).run()
+    _job(settings, {"results_dir": results_dir, "task": "report"}).run()
     return folder / "report.html"
 
 
+@_checked
 def load_results(results_dir: Path | str = "results") -> Any:
     """Return a table with a row per run, model, evaluation set and metric, with its unit and 95% interval.
 
@@ -79,52 +150,60 @@ def load_results(results_dir: Path | str = "results") -> Any:
     return table.to_pandas() if find_spec("pandas") else table
 
 
-def get_filter(name: str, *settings: str) -> Filter:
-    """Return the filter that ``filter=name`` means, for example ``get_filter("clip", "models=demo")``."""
-    with user_errors():
-        return _job([f"filter={name}", *settings]).filter
+@_checked
+def get_filter(name: str, settings: Settings | None = None) -> Filter:
+    """Return the filter ``filter=name``, without its bounds; `score` takes the name, and its bounds count."""
+    return _part("filter", name, settings, lambda job: [job.filter])
 
 
-def get_bounds(name: str, *settings: str) -> Bounds:
-    """Return which scores of ``filter=name`` pass, for `select`: ``get_bounds("informativeness")`` is 20 to 120."""
-    with user_errors():
-        return _job([f"filter={name}", *settings]).bounds
+@_checked
+def get_metric(name: str, settings: Settings | None = None) -> CaptionMetric:
+    """Return the caption metric ``metrics=name``, for example ``get_metric("cider")``."""
+    return _part("metrics", name, settings, lambda job: job.metrics)
 
 
-def get_metric(name: str, *settings: str) -> CaptionMetric:
-    """Return the caption metric that ``metrics=[name]`` means, for example ``get_metric("cider")``."""
-    with user_errors():
-        return _job([f"metrics=[{name}]", *settings]).metrics[0]
+@_checked
+def get_model(name: str, settings: Settings | None = None) -> Downstream:
+    """Return the untrained model ``downstream=name``: ``get_model("captioner", {"models": "demo"})``."""
+    return _part("downstream", name, settings, lambda job: job.models.values())
 
 
-def get_model(name: str, *settings: str) -> Downstream:
-    """Return the untrained model that ``downstream=name`` means: ``get_model("captioner", "models=demo")``."""
-    with user_errors():
-        models = _job([f"downstream={name}", *settings]).models
-    if len(models) > 1:
-        raise UserError(f"downstream={name} is {len(models)} models; name one of {', '.join(models)}")
-    return next(iter(models.values()))
-
-
-def score(pool: Pool | str | Path, scorer: Filter, device: str = "auto", workers: int = 1) -> ScoreTable:
+@_checked
+def score(
+    pool: Pool | Path | str,
+    filter: Filter | str,  # noqa: A002
+    settings: Settings | None = None,
+    device: Device = "auto",
+    workers: Processes = 1,
+) -> ScoreTable:
     """Score every pair of a pool, or read what an earlier call or command scored.
 
     Args:
-        pool: a folder or fsspec URL in the layout of img2dataset or DataComp, or a `Pool`.
-        scorer: the filter.
+        pool: a folder or fsspec URL in the layout of img2dataset or DataComp, the name of a config, or a `Pool`.
+        filter: the filter or its name.
+        settings: as for `run`, for example ``{"models": "demo", "filter.minimum": 0.28}``.
         device: ``auto``, ``cpu``, ``cuda`` (all GPUs) or ``cuda:N``.
         workers: number of processes. With several, a script must call this below ``if __name__ == "__main__":``, and
             the filter's class must be importable.
 
     Returns:
         `uids` (n,), sorted, with their `scores` (n,), NaN for pairs that cannot be scored; `drops` counts the pairs
-        that could not be read, by reason.
+        that could not be read, by reason; `bounds` are the filter's.
     """
-    return score_pool(_opened(pool), scorer, LocalEngine(device, workers))
+    engine = LocalEngine(device, workers)
+    # Settings such as filter.minimum also count for an object.
+    job = _job(settings, {"pool": pool, "filter": filter if isinstance(filter, str) else "random"})
+    scorer = job.filter if isinstance(filter, str) else filter
+    return replace(score_pool(_opened(pool, job), scorer, engine), bounds=job.bounds)
 
 
+@_checked
 def select(
-    table: ScoreTable, k: int, path: Path | str | None = None, seed: int = 0, bounds: Bounds = NO_BOUNDS
+    table: InstanceOf[ScoreTable],
+    k: PositiveInt,
+    path: Path | str | None = None,
+    seed: Seed = 0,
+    bounds: InstanceOf[Bounds] | None = None,
 ) -> Selection:
     """Select exactly k pairs: the highest scores within the `bounds`, or k random pairs if these decide.
 
@@ -133,15 +212,21 @@ def select(
         k: number of pairs.
         path: where their uids are written, as DataComp's subset file: a ``.npy`` of sorted ``u8,u8``.
         seed: decides which of equal scores are selected.
-        bounds: the scores that pass, see `get_bounds`; by default all.
+        bounds: the scores that pass, by default those of the table.
     """
-    selection = select_within(bounds, table, lambda within: select_top_k(within, k, seed))
+    if path is not None and user_path(path).is_dir():
+        raise UserError(f"path={path} must be a file, such as chosen.npy, and is a folder")
+    passing = table.bounds if bounds is None else bounds
+    selection = select_within(passing, table, lambda within: select_top_k(within, k, seed))
     if path is not None:
-        write_subset(Path(path), selection.uids)
+        write_subset(user_path(path), selection.uids)
     return selection
 
 
-def train(pool: Pool | str | Path, selection: Selection, model: Downstream, device: str = "auto") -> Path:
+@_checked
+def train(
+    pool: Pool | Path | str, selection: InstanceOf[Selection], model: Downstream, device: Device = "auto"
+) -> Path:
     """Train a model on selected pairs for its budget, or load it if the same training has been finished before.
 
     Args:
@@ -153,18 +238,20 @@ def train(pool: Pool | str | Path, selection: Selection, model: Downstream, devi
     Returns:
         The folder of the training; the weights are in its folder ``model``.
     """
-    opened, resolved = _opened(pool), resolve_device(device)
+    resolved = resolve_device(device)
+    opened = _opened(pool, _job(None, {"pool": pool}))
     index_tars(opened, LocalEngine(device))
     subset = open_subset(opened, selection)
     return train_model(model, subset, selection.sha256, resolved, NoTracker(), []).folder
 
 
+@_checked
 def evaluate(
     model: Downstream | Published | Path | str,
-    sets: Sequence[EvaluationSet | ClassificationSet],
+    sets: Sequence[InstanceOf[EvaluationSet] | InstanceOf[ClassificationSet]],
     metrics: Sequence[CaptionMetric],
     folder: Path | str,
-    device: str = "auto",
+    device: Device = "auto",
 ) -> dict[str, list[Metric]]:
     """Evaluate a model, or captions, on every evaluation set that fits.
 
@@ -179,22 +266,51 @@ def evaluate(
     Returns:
         The metrics by the name of their evaluation set. One that cannot be computed has a reason in place of a value.
     """
+    untrained = inspect.signature(type(model)).parameters if isinstance(model, Downstream) else {}
+    if isinstance(model, Downstream) and vars(model).keys() <= untrained.keys():
+        raise UserError(f"model={model.name} must be trained; call train(...) first")
     resolved = resolve_device(device)
     candidate = PublishedCaptions(str(model)) if isinstance(model, Path | str) else model
     if isinstance(candidate, Published):
         candidate.load(resolved)
-    return candidate.evaluate(sets, metrics, Path(folder), resolved)
+    return candidate.evaluate(sets, metrics, user_path(folder), resolved)
 
 
-def _opened(pool: Pool | str | Path) -> Pool:
-    return pool if isinstance(pool, Pool) else Pool(Path(pool).name, str(pool))
+def _opened(pool: Pool | Path | str, job: Job) -> Pool:
+    return pool if isinstance(pool, Pool) else job.pool
 
 
-def _job(settings: Sequence[str]) -> Job:
+def _job(settings: Settings | None, choices: Mapping[str, Any]) -> Job:
     """Return the job that these settings describe."""
+    set_environment()
     register_resolvers()
-    with user_errors():
-        jobs = compose_jobs([name_own_parts(normalised(settings))])
-        if len(jobs) > 1:
-            raise UserError(f"{' '.join(settings)} must give each setting one value; call once for each")
-        return job_of(jobs[0].composed)
+    others = dict(settings or {})
+    given = {name: value for name, value in choices.items() if isinstance(others.get(name, {}), Mapping)}
+    for of in (given, others):
+        if isinstance(pool := of.get("pool"), Pool | Path | str):
+            of.update(_pool_settings(pool))
+    overrides = name_own_parts(normalised([*as_arguments(given), *as_arguments(others)]))
+    if planned_sweeps(overrides):
+        raise UserError(f"{' '.join(overrides)} lists several runs; call once for each of them")
+    return job_of(compose_jobs([overrides])[0].composed)
+
+
+def _part(group: str, name: str, settings: Settings | None, parts: Callable[[Job], Iterable[T]]) -> T:
+    """Return the part that a config of a group names, for a pool of one's own."""
+    job = _job(settings, {"pool": OWN, group: name})
+    named = list(parts(job))
+    if len(named) > 1:
+        raise UserError(f"{group}={name} is {len(named)} parts; name one of {', '.join(job.cfg[group])}")
+    return named[0]
+
+
+def _pool_settings(pool: Pool | Path | str) -> dict[str, Any]:
+    """Return the settings of a pool: a folder or URL, the name of a config, or a `Pool`."""
+    if isinstance(pool, Pool):
+        return {"pool": OWN, "pool.name": pool.name, "pool.url": pool.url, "pool.columns": pool.columns}
+    names = shipped_names("pool")
+    if isinstance(pool, Path) or "/" in pool or (pool not in names and user_path(pool).is_dir()):
+        return {"pool": OWN, "pool.url": pool}
+    if pool not in names:
+        raise UserError(f"pool={pool} must be a folder, a URL or a name; {did_you_mean(pool, names)}")
+    return {"pool": pool}

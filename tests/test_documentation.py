@@ -269,7 +269,7 @@ def test_the_citation_is_of_this_version() -> None:
     assert citation["cff-version"] == "1.2.0"
     assert citation["message"]
     assert citation["title"].startswith(f"{project['name']}: ")
-    assert citation["authors"] == [{"name": project["name"]}]
+    assert citation["authors"] == project["authors"]
     assert (citation["version"], citation["license"]) == (project["version"], project["license"])
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("benchmark", "filters", "downstream")
+PACKAGES = ("benchmark", "filters", "downstream", "pairsift")
 # The way of the data: a module imports from its own room and from earlier ones.
 ROOMS = (
     "benchmark.core", "benchmark.models", "benchmark.engine", "benchmark.pool", "filters", "benchmark.scoring",
     "benchmark.selection", "downstream", "benchmark.results", "benchmark.studies", "benchmark.demo", "benchmark.run",
-    "benchmark.cli", "benchmark.api", "benchmark.__main__",
+    "benchmark.cli", "benchmark.api", "benchmark.__main__", "pairsift",
 )  # fmt: skip
 OUTSIDE = {"bench", "tests", "tools"}  # not in the wheel
 PLUG_INS = ("filters", "downstream")

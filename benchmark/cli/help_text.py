@@ -15,6 +15,10 @@ from benchmark.run.config import CONF, shipped_names
 
 HELP = frozenset({"--help", "-h"})
 COMMAND = "python -m benchmark"
+# Pages of the documentation: in the wheel, else in the checkout.
+PAGES = next(
+    folder for folder in (CONF.parent / "pairsift" / "docs", CONF.parent / "docs") if folder.is_dir()
+)
 WIDTH = min(shutil.get_terminal_size().columns, 110)
 
 # In the order in which users need them.
@@ -57,9 +61,9 @@ EXAMPLES = {
 
 
 def answer(arguments: Sequence[str]) -> str | None:
-    """Return what ``--help [GROUP | GROUP=NAME]`` or ``--version`` prints; None for any other command.
+    """Return what ``--help [GROUP | GROUP=NAME | PAGE]`` or ``--version`` prints; None for any other command.
 
-    Raises `UserError` if the group or config does not exist.
+    Raises `UserError` if the group, config or page does not exist.
     """
     if "--version" in arguments:
         return f"pairsift {version('pairsift')}"
@@ -69,8 +73,13 @@ def answer(arguments: Sequence[str]) -> str | None:
     if not topics:
         return _overview()
     group, _, name = topics[0].partition("=")
+    pages = {
+        path.stem: path for path in PAGES.glob("*.md") if path.stem not in GROUPS or topics[0].endswith(".md")
+    }
+    if page := pages.get(Path(topics[0]).name.removesuffix(".md")):
+        return page.read_text(encoding="utf-8").rstrip()
     if group not in GROUPS:
-        raise UserError(f"--help {group} is unknown; {did_you_mean(group, GROUPS)}")
+        raise UserError(f"--help {group} is unknown; {did_you_mean(group, [*GROUPS, *pages])}")
     if name:
         return _described(group, name)
     paths = {name: CONF / group / f"{name}.yaml" for name in sorted(shipped_names(group))}
@@ -94,6 +103,9 @@ def _overview() -> str:
         f"{group}=": f"{line} (default: {chosen[group]})" if chosen.get(group) else line
         for group, line in GROUPS.items()
     }
+    pages = textwrap.indent(
+        textwrap.fill(", ".join(sorted(p.stem for p in PAGES.glob("*.md"))), WIDTH - 4), "    "
+    )
     examples = "\n".join(f"  # {line}\n  {COMMAND} {command}" for command, line in EXAMPLES.items())
     return f"""\
 pairsift compares filters of image-caption data: a filter scores a pool, exactly k pairs are kept, models train on
@@ -112,7 +124,8 @@ Read on:
   {COMMAND} --help filter=icc      one config, with its settings
   {COMMAND} --cfg job filter=icc   all settings of a command, with their values
   {COMMAND} --hydra-help           options of the configuration library
-  README.md, docs/own_pool.md, docs/own_parts.md: pools of your own, and filters, models, metrics of your own"""
+  {COMMAND} --help own_pool        a page of the documentation (docs/own_pool.md); its pages:
+{pages}"""
 
 
 def _listed(path: Path) -> dict[str, str | None]:

@@ -4,8 +4,12 @@ Everything here is done before Hydra sees the arguments. An argument that cannot
 """
 
 import re
+import reprlib
 from argparse import ArgumentError, ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
+from pathlib import Path
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override, RangeSweep
@@ -32,6 +36,7 @@ UNQUOTED = re.compile(r"[A-Za-z0-9_/\\.:@%+*?| -]*")  # what Hydra reads without
 # Of the environment; settings of text keep them.
 RESOLVED = re.compile(r"\$\{oc\.(?:[^{}]|\$\{[^{}]*\})*\}")
 NESTED = re.compile(r"\$\{[^{}\"]*\$\{[^{}\"]*\}[^{}\"]*\}")  # which Hydra reads in quotes
+PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$|\.\d)[a-z_./~][\w./:@%+-]*", re.IGNORECASE | re.ASCII)
 PATH = re.compile(r"(/|\.\.?/|[a-z0-9+]+://)[^,\[\]{}\"$]*")
 
 MAX_CHARACTERS = 4_096  # of a value: the longest path that Linux opens; Python reads integers of 4,300 digits
@@ -159,6 +164,31 @@ def _chosen(name: str, group: str, value: str) -> str:
         if NO_NAME.fullmatch(part.strip()):
             raise UserError(f"{name}={part} is unknown; {did_you_mean(part, shipped_names(group))}")
     return value
+
+
+def as_arguments(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yield settings with values of Python as arguments of a command. Raises `UserError` for other values."""
+    for key, value in settings.items():
+        if key.startswith("-"):
+            raise UserError(f"{key} must be the name of a setting, not an option of a command")
+        if isinstance(value, Mapping):
+            yield from as_arguments(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}={_written(prefix + key, value)}"
+
+
+def _written(name: str, value: object) -> str:
+    """Return a value of Python, with quotes around text that Hydra would not read as this text."""
+    if isinstance(value, list | tuple):
+        return f"[{','.join(_written(name, item) for item in value)}]"
+    if isinstance(value, str | Path):
+        text = value if isinstance(value, str) else str(user_path(value))
+        is_name = name.partition("@")[0] in (*GROUPS, *NUMBERS) and re.fullmatch(r"[\w./:-]+", text)
+        return text if is_name or PLAIN.fullmatch(text) else _quoted(text)
+    if value is None or isinstance(value, Real):
+        return "null" if value is None else str(value).lower()
+    kinds = "text, a number, True, False, None, a path, or a list or mapping of these"
+    raise UserError(f"{name}={reprlib.repr(value)} must be {kinds}")
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:

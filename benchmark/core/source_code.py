@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 _PARSING = Lock()
 OWN_MODULES: set[str] = set()  # the top-level modules of the parts that a command names as MODULE:NAME
 PROJECT = Path(__file__).resolve().parents[2]
-OURS = ("filters", "benchmark", "downstream")
+OURS = ("filters", "benchmark", "downstream", "pairsift")
 OUR_FOLDERS = tuple(f"{PROJECT / package}/" for package in OURS)
 # The rooms of ours in which scores and features are computed. How a pool is read has a version of its own.
 COMPUTING = ("filters", "benchmark.models")

@@ -19,7 +19,9 @@ OTHER_WORLDS = "the repository's `python -m tools.demo_world pool FOLDER` draws 
 
 
 def read_card() -> dict[str, str]:
-    """Return the hash of each shipped file."""
+    """Return the hash of each shipped file. Raises `UserError` if a source archive, without them, was installed."""
+    if not WORLDS.is_dir():
+        raise UserError("the demo is not in the source archive; install pairsift's wheel, or name a pool=")
     card: dict[str, str] = json.loads((WORLDS / "card.json").read_text())["files"]
     return card
 

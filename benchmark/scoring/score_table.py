@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from benchmark.core.arrow import to_numpy
 from benchmark.core.batch import counts
+from benchmark.core.bounds import NO_BOUNDS, Bounds
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.uids import (
@@ -205,6 +206,7 @@ class ScoreTable:
     pool: Pool | None = None  # None for joined scores
     # Pairs that a selection passes over, as their images cannot be read; the source that it reads lacks them.
     unreadable: UidArray = field(default_factory=lambda: np.empty(0, UID_DTYPE))
+    bounds: Bounds = NO_BOUNDS  # those of the filter, for a selection from Python
 
     def __len__(self) -> int:
         return len(self.source)

@@ -6,7 +6,10 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
+import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -78,6 +81,30 @@ def test_parts_of_each_kind_run_from_an_empty_folder(pairsift: Path, tmp_path: P
     assert_all_kinds(json.loads(Path(tmp_path, done.stdout.splitlines()[-1]).read_text()))
     done = completed(pairsift, "task=my_tasks:count", *command[:2], cwd=tmp_path)
     assert done.stdout == "30\n", done.stderr
+
+
+def test_the_wheel_prints_its_pages_and_is_a_library(pairsift: Path, folder: Path) -> None:
+    python = pairsift.with_name("python")
+    done = completed(python, "-m", "pairsift", "--help", "own_pool", cwd=folder)
+    assert done.stdout == (ROOT / "docs" / "own_pool.md").read_text(), done.stderr
+    (folder / "empty").mkdir()
+    code = "import benchmark.api, pairsift; print(pairsift.__version__, pairsift.run is benchmark.api.run)"
+    assert completed(python, "-c", code, cwd=folder / "empty").stdout == f"{version('pairsift')} True\n"
+
+
+def test_the_source_archive_has_all_of_the_wheel_but_the_demo(pairsift: Path, tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    assert completed(*build, cwd=ROOT).returncode == 0
+    (archive,) = tmp_path.glob("*.tar.gz")
+    assert archive.stat().st_size < 15_000_000
+    with tarfile.open(archive) as tar:
+        archived = {name.partition("/")[2] for name in tar.getnames()}
+    (wheel,) = pairsift.parents[2].glob("*.whl")
+    names = {name.replace("pairsift/docs/", "docs/") for name in zipfile.ZipFile(wheel).namelist()}
+    absent = {name for name in names - archived if ".dist-info/" not in name}
+    assert absent == {
+        name for name in names if name.startswith(("benchmark/demo/models/", "benchmark/demo/worlds/"))
+    }
 
 
 def test_bash_completes_a_setting(pairsift: Path, folder: Path) -> None:

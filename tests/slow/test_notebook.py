@@ -1,4 +1,4 @@
-"""The notebook of docs/, executed as a user would: from a folder to a picture."""
+"""The notebook of docs/, executed as a user would: from a pool to a picture and the verdict on two filters."""
 
 import shutil
 from pathlib import Path
@@ -8,17 +8,22 @@ import pytest
 from nbclient import NotebookClient
 
 from benchmark.run.config import CONF
-from tests.pools import rows, write_pool
 
 pytestmark = pytest.mark.slow
 ROOT = CONF.parent
 
 
-def test_a_folder_becomes_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_filters_and_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    write_pool(tmp_path / "my_pool", [rows(40), rows(40, start=40)])
     notebook = nbformat.read(shutil.copy(ROOT / "docs" / "first_pool.ipynb", tmp_path), 4)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    *_, picture, _ = notebook.cells
-    assert "image/png" in picture.outputs[-1].data
+    outputs = {cell.source: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
+    assert any("image/png" in output.get("data", {}) for of_cell in outputs.values() for output in of_cell)
     assert (tmp_path / "chosen.npy").is_file()
+    report = outputs["page = pairsift.report()"]
+    printed = "".join(output.text for output in report if output.name == "stdout")
+    assert "random" in printed
+    assert "clip" in printed
+    *_, (rows,) = outputs.values()
+    assert rows.data["text/plain"].count("'clip'") == rows.data["text/plain"].count("'random'") == 2
+    assert (tmp_path / "results" / "report.html").is_file()

@@ -17,7 +17,7 @@ from tests.extras import hide_extra
 
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-OURS = {"benchmark", "downstream", "filters"}
+OURS = {"benchmark", "downstream", "filters", "pairsift"}
 
 
 def distributions(requirements: list[str]) -> set[str]:
