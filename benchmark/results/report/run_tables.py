@@ -3,16 +3,24 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
+from benchmark.results.protocol import LIMIT
 from benchmark.results.report.columns import FEW, few_columns, heading, shown, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
-from benchmark.results.report.leaderboard import REFERENCE, Entry, evaluations, headlines, metrics_of
+from benchmark.results.report.leaderboard import (
+    REFERENCE,
+    Entry,
+    board_title,
+    evaluations,
+    headlines,
+    metrics_of,
+)
 from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
 INTERVAL_NOTE = (
-    "± is half of a run's 95% bootstrap interval over evaluation images, and in classification over classes too; it"
-    " says nothing of other seeds."
+    "± is the half-width of the 95% bootstrap interval over evaluation images (and classes). It does not include seed"
+    " variance."
 )
 ORACLE = "oracle"  # reads the planted noise labels of the demo
 
@@ -55,7 +63,7 @@ def run_table(
             names.setdefault(metric.reason, {})[metric.name] = None
     notes += [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]
     header = ["filter", "model", "evaluation set", *(FEW.get(m.name) or heading(m) for m in columns.values())]
-    return Table(result.protocol.title, header, rows, notes)
+    return Table(board_title(result), header, rows, notes)
 
 
 def reference_runs(
@@ -88,16 +96,22 @@ def evaluation_tables(records: Sequence[Evaluation]) -> list[Table]:
     If one model was evaluated on a set several times, the evaluation that finished last counts.
     """
     ordered = sorted(records, key=lambda record: record.finished)
-    latest = {(name, record.label): record for record in ordered for name in record.evaluations}
-    by_set: dict[str, list[Evaluation]] = {}
-    for name, label in sorted(latest):
-        by_set.setdefault(name, []).append(latest[name, label])
+    latest = {(_quick_look(r), name, r.label): r for r in ordered for name in r.evaluations}
+    by_set: dict[tuple[str, str], list[Evaluation]] = {}
+    for look, name, label in sorted(latest):
+        by_set.setdefault((look, name), []).append(latest[look, name, label])
     return [
-        _evaluation_table(f"evaluated on {name}{ending}", name, columns, of_set)
-        for name, of_set in by_set.items()
+        _evaluation_table(f"evaluated on {name}{look}{ending}", name, columns, of_set)
+        for (look, name), of_set in by_set.items()
         for ending, columns in table_columns(m for e in of_set for m in e.evaluations[name]).items()
         if any(m.value is not None for e in of_set for m in e.evaluations[name] if m.name in columns)
     ]
+
+
+def _quick_look(record: Evaluation) -> str:
+    """Return what marks an evaluation on some images of each set; empty for a whole one."""
+    limit = record.config.get("evalset", {}).get(LIMIT)
+    return f": quick look at the first {limit:,} images" if limit else ""
 
 
 def _evaluation_table(
