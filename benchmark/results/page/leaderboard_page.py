@@ -150,7 +150,7 @@ def _view(
     ]
     own_runs = [run for entry in entries if entry.label in own for run in entry.all_runs]
     verdict = board_verdict(own_runs, folders, board.runs)
-    cheapest = [_cheapest(of_metric.cheapest_of, costs) for of_metric in verdict.verdicts]
+    cheapest = [_cheapest(of_metric.as_good, costs) for of_metric in verdict.verdicts]
     shipped = frozenset(entry.label for entry in entries if entry.label not in own)
     return LeaderboardView(
         key=key,

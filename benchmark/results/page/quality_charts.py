@@ -47,7 +47,9 @@ def size_chart(
                 estimates = _estimates(label, x, [value for _, value in points], texts)
                 data.append(estimates | styles[label] | _named(label))
         note = " ".join(filter(None, [scaled, _bars(by_size)]))
-        x_axis = axis("size" if scaled else "pairs kept", range=[-0.1, len(sizes) - 0.9], zeroline=False, **ticks)
+        x_axis = axis(
+            "size" if scaled else "pairs kept", range=[-0.1, len(sizes) - 0.9], zeroline=False, **ticks
+        )
         variants.append(_variant(name, data, 420, x_axis, by_size[0].measure.label, note))
     return Chart(key, "Quality against size", variants)
 

@@ -159,7 +159,9 @@ def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
         if protocol.setting != first.setting:
             notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
         if quick_look(runs[0]):
-            notes = [f"This is a {quick_look(runs[0])}: it compares with no other protocol and nothing published."]
+            notes = [
+                f"This is a {quick_look(runs[0])}: it compares with no other protocol and nothing published."
+            ]
         boards.append(Leaderboard(title, protocol, group(runs), notes))
     return boards
 

@@ -48,15 +48,9 @@ class Comparison:
         """The number of pairs that were tested: the family of the correction."""
         return int(np.isfinite(self.p_values).sum()) // 2
 
-    def better(self, one: int, other: int) -> bool:
-        """Whether filter `one` is better than `other`."""
-        return self._better(one, other, self.p_values)
-
-    def better_over_images(self, one: int, other: int) -> bool:
-        """Whether filter `one` is better than `other` on other images, if the noise of training is not counted."""
-        return self._better(one, other, self.over_images)
-
-    def _better(self, one: int, other: int, p_values: Doubles) -> bool:
+    def better(self, one: int, other: int, *, over_images: bool = False) -> bool:
+        """Whether filter `one` is better than `other`; over images only, the noise of training is not counted."""
+        p_values = self.over_images if over_images else self.p_values
         difference = self.estimates[one].mean - self.estimates[other].mean
         higher = difference > 0 if self.higher_is_better else difference < 0
         return bool(higher and p_values[one, other] <= 1 - LEVEL)

@@ -12,7 +12,7 @@ from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
 from benchmark.studies.profile.profiling import Profile
 from benchmark.studies.web_likeness.caption_profile import CaptionProfile
-from tests.benchmark.results.report.made_results import captioned, metric, result
+from tests.benchmark.results.report.made_results import captioned, metric
 
 
 def run(cider: float, finished: str, name: str = "clip") -> Result:
@@ -47,16 +47,6 @@ def test_records_of_every_kind_are_merged(tmp_path: Path) -> None:
     source = ResultsFolders([tmp_path / "a", tmp_path / "b", tmp_path / "absent"])
     assert [made.finished for made in source.read(Evaluation).values()] == ["2"]
     assert source.left_out == {}
-
-
-def test_a_quick_try_is_left_out_with_its_reason(tmp_path: Path) -> None:
-    whole = write_record(tmp_path, result("clip", config={"evalset": {"limit": None}}))
-    quick = write_record(tmp_path, result("icc", config={"evalset": {"limit": 1000}}))
-    source = ResultsFolders([tmp_path])
-    assert list(source.read(Result)) == [whole]
-    (left_out,) = source.left_out.values()
-    assert left_out.path == quick
-    assert "first 1,000 images of each evaluation set, comparable to nothing" in left_out.reason
 
 
 def test_a_record_of_too_many_metrics_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

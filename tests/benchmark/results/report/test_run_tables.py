@@ -68,7 +68,7 @@ def test_a_single_run_shows_its_interval() -> None:
     captions = [replace(metric("CIDEr", 0.5), interval=(0.48, 0.54)), metric("METEOR", 0.2)]
     table = run_table(result("icc", downstream={"captioner": trained(coco=captions)}), [])
     assert texts(table) == [["icc", "captioner", "coco", "50.0 ±3.0", "20.0"]]
-    assert "says nothing of other seeds" in table.notes[0]
+    assert "does not include seed variance" in table.notes[0]
 
 
 def test_evaluations_are_a_table_per_set_and_the_last_counts() -> None:
