@@ -161,7 +161,7 @@ def write_result(
         downstream=downstream,
         stages=watch.stages,
         config=recorded(job.cfg),
-        overrides=recorded(list(job.overrides)),
+        overrides=recorded([o.removesuffix("=null") if o.startswith("~") else o for o in job.overrides]),
         kept=kept,
         contamination=dict(contaminated),
         peak_rss_bytes=peak_rss_bytes(),

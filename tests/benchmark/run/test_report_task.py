@@ -125,7 +125,7 @@ def test_quick_looks_are_shown_apart(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "README.md"
     target.write_text("<!-- leaderboard -->\n<!-- /leaderboard -->")
     refused = run(*report, f"task.publish=[{target}]")
-    assert_one_line(refused, "task.publish needs results; results_dir has none")
+    assert refused.stderr == "error: task.publish needs results; results_dir has none\n"
     write_record(tmp_path, run_of("clip"))
     assert run(*report).returncode == 0
     assert [board["title"] for board in report_data(tmp_path)["leaderboards"]] == [
