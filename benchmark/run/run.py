@@ -18,8 +18,7 @@ from benchmark.results.gallery import examples, gallery
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.leaderboard import REFERENCE
-from benchmark.results.report.run_tables import reference_runs, run_table
+from benchmark.results.report.run_tables import random_runs, run_table
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
@@ -171,8 +170,7 @@ def write_result(
     folder = writable_results(job.results_dir)
     path = write_record(folder, result)
     others, committed = read_runs(folder), read_runs(REFERENCE_RESULTS)
-    references = reference_runs(result, others, committed).values()
-    random = [run for runs in references for run in runs if run.filter == REFERENCE]
+    _, random = random_runs(result, others, committed)
     places = {r.run_id: REFERENCE_RESULTS / r.run_id for r in committed}
     places |= {r.run_id: folder / r.run_id for r in others}
     same = [r for r in others if r.protocol.fingerprint == protocol.fingerprint]

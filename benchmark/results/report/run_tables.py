@@ -11,7 +11,6 @@ from benchmark.results.report.leaderboard import (
     Entry,
     board_title,
     evaluations,
-    headlines,
     metrics_of,
 )
 from benchmark.results.report.table import Cell, Table, plain
@@ -22,7 +21,6 @@ INTERVAL_NOTE = (
     "± is the half-width of the 95% bootstrap interval over evaluation images (and classes). It does not include seed"
     " variance."
 )
-ORACLE = "oracle"  # reads the planted noise labels of the demo
 
 
 def run_table(
@@ -33,14 +31,12 @@ def run_table(
 ) -> Table:
     """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
 
-    Notes compare its headline metrics with random selection and the oracle under the same protocol: results among
-    `others`, in the same folder, or else among the `committed` ones. The notes name metrics that are missing, but not
-    for the reasons `logged` before the run began.
+    Random selection has the same protocol: results among `others`, in the same folder, or else among the `committed`
+    ones. The notes name metrics that are missing, but not for the reasons `logged` before the run began.
     """
     own = Entry(result.filter, result.size, [result])
-    found = reference_runs(result, others, committed)
-    references = [Entry(label, result.size, runs) for label, runs in found.items()]
-    random = [entry for entry in references if entry.label.startswith(REFERENCE)]
+    label, runs = random_runs(result, others, committed)
+    random = [Entry(label, result.size, runs)] if runs else []
     lines = [
         (entry.label, *pair, metrics)
         for pair in evaluations([own])
@@ -51,12 +47,6 @@ def run_table(
     rows = [[*plain(*names), *(_cell(metrics, name) for name in columns)] for *names, metrics in lines]
     notes = [f"{result.filter} {note}" for note in loss_note(result)]
     notes += [INTERVAL_NOTE] if any(metric.interval for *_, metrics in lines for metric in metrics) else []
-    for measure in headlines([own]):
-        means = {e.label: measure.text(statistics.fmean(v)) for e in references if (v := measure.values(e))}
-        if means:
-            texts = ", ".join(f"{label} {mean}" for label, mean in means.items())
-            value = measure.text(*measure.values(own))
-            notes.append(f"{measure.label} {value} on {measure.evaluation}: {texts}.")
     names: dict[str, dict[str, None]] = {}  # of missing metrics, by reason
     for metric in (metric for pair in evaluations([own]) for metric in metrics_of([own], *pair)):
         if metric.reason is not None and metric.reason not in logged:
@@ -66,18 +56,15 @@ def run_table(
     return Table(board_title(result), header, rows, notes)
 
 
-def reference_runs(
+def random_runs(
     result: Result, others: Sequence[Result], committed: Sequence[Result]
-) -> dict[str, list[Result]]:
-    """Return the runs of random selection, then of the oracle, under the result's protocol, by their label."""
-    found: dict[str, list[Result]] = {}
-    fingerprint = result.protocol.fingerprint
-    for name in (REFERENCE, ORACLE):
-        for label, runs in ((name, others), (f"{name} (reference)", committed)):
-            same = [run for run in runs if (run.filter, run.protocol.fingerprint) == (name, fingerprint)]
-            if same and name not in {result.filter, *found}:
-                found[label] = same
-    return found
+) -> tuple[str, list[Result]]:
+    """Return the runs of random selection under the protocol of another filter's result, and their label."""
+    for label, runs in ((REFERENCE, others), (f"{REFERENCE} (reference)", committed)):
+        same = [run for run in runs if run.protocol.fingerprint == result.protocol.fingerprint]
+        if found := [run for run in same if run.filter == REFERENCE != result.filter]:
+            return label, found
+    return "", []
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
