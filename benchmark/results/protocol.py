@@ -90,7 +90,7 @@ def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     """
     # ``~evalset.nocaps`` is ``~evalset.nocaps=null`` for Hydra.
     typed = [o.removesuffix("=null") if o.startswith("~") else o for o in overrides]
-    keys = {override: _key(override) for override in typed}
+    keys = {override: key_of(override) for override in typed}
     return tuple(
         override
         for override, key in keys.items()
@@ -101,7 +101,7 @@ def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
 
 def published_experiment(experiment: str | None, size: int | str, overrides: Sequence[str]) -> str:
     """Return the paper's `experiment` if the run has its setting: its pool, one of its sizes, nothing overridden."""
-    changed = protocol_overrides(overrides) or any(_key(o).partition(".")[0] == "pool" for o in overrides)
+    changed = protocol_overrides(overrides) or any(key_of(o).partition(".")[0] == "pool" for o in overrides)
     return experiment if experiment and size in PUBLISHED.get(experiment, ()) and not changed else ""
 
 
@@ -113,5 +113,6 @@ def size_text(samples: int | str) -> str:
     return f"{samples // unit}{sign}"
 
 
-def _key(override: str) -> str:
+def key_of(override: str) -> str:
+    """Return the setting or group that an override changes."""
     return override.lstrip("+~").partition("=")[0].partition("@")[0]

@@ -95,6 +95,8 @@ class Result(Provenance):
     # side by side; 0 if none was started. An upper bound: pages that they share count for each, and the peaks may
     # have been at different times.
     workers_peak_rss_bytes: int = 0
+    # What was typed, without credentials; of a sweep the settings of this run. None in records before version 0.3.
+    overrides: list[str] | None = None
 
     def __repr__(self) -> str:
         return f"Result({self.run_id})"

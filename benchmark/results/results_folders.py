@@ -10,14 +10,10 @@ from typing import TypeVar
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.records import LeftOut, R, Record, scan_records, warn_of
-from benchmark.results.protocol import LIMIT
 from benchmark.results.report.leaderboard import settings_of
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
-QUICK_TRY = "a quick try on the first {:,} images of each evaluation set, comparable to nothing"
-MAX_METRICS = 2_000  # over models and evaluation sets; a run of all papers' metrics has 114
-TOO_MANY = "{:,} metrics; a report shows at most {:,} of a record"
 T = TypeVar("T")
 Evaluations = dict[str, list[Metric]]  # by evaluation set
 log = logging.getLogger(__name__)
@@ -99,8 +95,7 @@ def _identity(run: Record) -> str:
 class ResultsFolders:
     """Records of several folders, each run once (see `each_once`).
 
-    `left_out` holds, by path, the files so far that were not readable or too large, and quick tries, which no table
-    may show.
+    `left_out` holds, by path, the files so far that were not readable.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -118,18 +113,7 @@ class ResultsFolders:
             records, left_out = scan_records(folder, record_type)
             for file in left_out:
                 self.left_out.setdefault(file.path, file)
-            for path, record in records.items():
-                # Of a run or an evaluation: for all images, and for other records, there is none.
-                if limit := getattr(record, "config", {}).get("evalset", {}).get(LIMIT):
-                    self.left_out[path] = LeftOut(path, QUICK_TRY.format(limit))
-                    continue
-                count = sum(
-                    len(metrics) for of_model in _evaluations(record) for metrics in of_model.values()
-                )
-                if count > MAX_METRICS:
-                    self.left_out[path] = LeftOut(path, TOO_MANY.format(count, MAX_METRICS))
-                    continue
-                found[path] = record
+            found |= records
         return each_once(found)
 
 

@@ -17,7 +17,7 @@ from benchmark.core.images import THUMBNAIL
 from benchmark.core.sanitize import visible
 from benchmark.results.result import Result
 from benchmark.results.run_folder import RunFiles
-from benchmark.results.trackers import PAIRS, Row, RunFacts, Tracker, result_values, sample_tables
+from benchmark.results.trackers import PAIRS, VERDICT, Row, RunFacts, Tracker, result_values, sample_tables
 
 MARKUP = frozenset("<>&\"'|`*_[]()!\\#~")
 
@@ -52,12 +52,15 @@ class TensorBoardTracker(Tracker):
             )
             self._writer.add_image(name, _strip(row["thumbnail"] for row in rows), step, dataformats="HWC")
 
-    def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
+    def finish(
+        self, result: Result, folder: Path, references: Sequence[Result], verdict: Sequence[str]
+    ) -> None:
         """Log metrics, settings, the selection and the examples, and close."""
         from torch.utils.tensorboard.summary import hparams
 
         values = result_values(result, references)
         self.log(values)
+        self._writer.add_text(VERDICT, "\n\n".join(map(_text, verdict)))
         for part in hparams(self._facts.columns, values):  # add_hparams would make a separate run
             self._writer.file_writer.add_summary(part)
         if summary := RunFiles(folder).summary():

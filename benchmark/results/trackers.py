@@ -16,6 +16,7 @@ from benchmark.results.run_folder import Example, GalleryPair, RunFiles
 
 # Names under which trackers log, and the dashboard finds it.
 SAMPLES_SEEN, VALIDATION, CAPTIONS, EXAMPLES = "samples_seen", "validation", "captions", "examples"
+VERDICT = "verdict"
 PAIRS, HISTOGRAM = "selection/pairs", "selection/histogram"
 Row = Mapping[str, Any]  # values by column; `thumbnail` is an image, or None
 
@@ -47,10 +48,13 @@ class Tracker:
     def log_table(self, name: str, rows: Sequence[Row], step: int | None = None) -> None:
         """Log rows as a table, if there are any."""
 
-    def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
+    def finish(
+        self, result: Result, folder: Path, references: Sequence[Result], verdict: Sequence[str]
+    ) -> None:
         """Log the whole result, whose JSON is ``<folder>.json``, and close.
 
-        `folder` has the files of `RunFiles`; `references` are runs of random selection in the same protocol.
+        `folder` has the files of `RunFiles`; `references` are runs of random selection in the same protocol, and
+        `verdict` are the lines on all runs of that protocol so far.
         """
 
 

@@ -12,7 +12,7 @@ from wandb_workspaces.expr import Config
 from wandb_workspaces.reports.v2 import interface as reports
 
 from benchmark.core.errors import UserError
-from benchmark.results.trackers import CAPTIONS, EXAMPLES, HISTOGRAM, PAIRS, SAMPLES_SEEN, VALIDATION
+from benchmark.results.trackers import CAPTIONS, EXAMPLES, HISTOGRAM, PAIRS, SAMPLES_SEEN, VALIDATION, VERDICT
 
 VIEW = "pairsiftfilters"  # in the view's address; always the same, so that the view is found and replaced
 GROUPS = ("protocol_fingerprint", "filter_name")  # runs of one protocol are compared; seeds are averaged
@@ -81,7 +81,7 @@ def workspace(settings: DashboardSettings) -> workspaces.Workspace:
         ],
         runset_settings=workspaces.RunsetSettings(
             groupby=[Config(name) for name in GROUPS],
-            pinned_columns=[f"config:{name}.value" for name in COLUMNS],
+            pinned_columns=[*(f"config:{name}.value" for name in COLUMNS), f"summary:{VERDICT}"],
         ),
     )
 

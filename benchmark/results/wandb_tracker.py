@@ -20,6 +20,7 @@ from benchmark.results.selection_summary import Histogram
 from benchmark.results.trackers import (
     HISTOGRAM,
     SAMPLES_SEEN,
+    VERDICT,
     Row,
     RunFacts,
     Tracker,
@@ -85,9 +86,11 @@ class WandbTracker(Tracker):
             return "\n".join(map(visible, value))
         return visible(value) if isinstance(value, str) else value
 
-    def finish(self, result: Result, folder: Path, references: Sequence[Result]) -> None:
+    def finish(
+        self, result: Result, folder: Path, references: Sequence[Result], verdict: Sequence[str]
+    ) -> None:
         """Put the metrics into the run's summary; log the selection, the examples and the files, and close."""
-        self._run.summary.update(result_values(result, references))
+        self._run.summary.update({**result_values(result, references), VERDICT: "\n".join(verdict)})
         if summary := RunFiles(folder).summary():
             self._log_scores(summary.scores, result.filter)
         for name, rows in sample_tables(result, folder).items():

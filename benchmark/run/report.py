@@ -15,7 +15,7 @@ from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
 from benchmark.results.report.findings import findings_tables, rank_agreement_tables
-from benchmark.results.report.leaderboard import Leaderboard, leaderboards
+from benchmark.results.report.leaderboard import REFERENCE, Leaderboard, leaderboards, report_title
 from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
 from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
@@ -57,10 +57,16 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
         chosen = choose_metrics(names, results, evaluations)
         results = [only_metrics(result, chosen) for result in results]
         evaluations = [replace(e, evaluations=evaluations_of(e.evaluations, chosen)) for e in evaluations]
-    beside = RunFolders({run.run_id: path.parent / run.run_id for path, run in runs.items()})
     boards = leaderboards(results)
-    of_boards, others = leaderboard(results, beside), evaluation_tables(evaluations) + _study_tables(source)
-    tables = of_boards + rank_agreement_tables(results) + findings_tables(results, beside) + others
+    shipped = [run if chosen is None else only_metrics(run, chosen) for run in _shipped_runs(boards)]
+    of_shipped = {run.run_id: REFERENCE_RESULTS / run.run_id for run in shipped}
+    beside = RunFolders(
+        {**of_shipped, **{run.run_id: path.parent / run.run_id for path, run in runs.items()}}
+    )
+    of_boards = leaderboard(results, beside, shipped)
+    others = evaluation_tables(evaluations) + _study_tables(source)
+    whole = [run for run in results if not run.protocol.is_quick_try]
+    tables = of_boards + rank_agreement_tables(whole) + findings_tables(whole, beside) + others
     explained = list(source.read(Explanation).values())
     left_out = list(source.left_out.values())
     warn_of(left_out)
@@ -72,30 +78,36 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
         )
     if explained:
         _write(folders[0] / "explained.html", explanations_page(explained))
-    print_tables(tables if task.full else [summary_table(board, beside, boards) for board in boards] + others)
+    summaries = [summary_table(board, beside, boards, shipped) for board in boards]
+    print_tables(tables if task.full else summaries + others)
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
-    shipped = [run if chosen is None else only_metrics(run, chosen) for run in _shipped_runs(boards)]
-    of_shipped = {run.run_id: REFERENCE_RESULTS / run.run_id for run in shipped}
-    all_folders = replace(beside, folders={**of_shipped, **beside.folders})
-    page = leaderboard_page(results, all_folders, tables[len(of_boards) :], shipped)
+    page = leaderboard_page(results, beside, tables[len(of_boards) :], shipped)
     _write(folders[0] / "report.html", page)
     if task.publish:
-        _publish([Path(name) for name in task.publish], boards, results, beside)
+        _publish([Path(name) for name in task.publish], boards, whole, beside)
     _write(folders[0] / "report.csv", leaderboards_csv(boards))
     _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
-    _write(folders[0] / "report.md", to_markdown("Leaderboard", LEGEND, tables))
+    _write(folders[0] / "report.md", to_markdown(report_title(boards), LEGEND, tables))
 
 
 def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
-    """Return the checkout's reference runs of other filters, for protocols in which no two filters compete here."""
-    few = {
-        board.protocol.fingerprint: {run.filter for entry in board.entries for run in entry.all_runs}
-        for board in boards
-        if sum(entry.competes for entry in board.entries) < 2
-    }
-    runs = read_runs(REFERENCE_RESULTS) if few else []
-    return [run for run in runs if run.filter not in few.get(run.protocol.fingerprint, {run.filter})]
+    """Return the checkout's reference runs of filters that lack here.
+
+    That is random selection, and if no two filters compete in a protocol, all filters.
+    """
+    lacking = {}
+    for board in boards:
+        own, few = {run.filter for run in board.runs}, sum(entry.competes for entry in board.entries) < 2
+        if few or REFERENCE not in own:
+            lacking[board.protocol.fingerprint] = own, few
+    return [
+        run
+        for run in (read_runs(REFERENCE_RESULTS) if lacking else [])
+        if run.protocol.fingerprint in lacking
+        and run.filter not in lacking[run.protocol.fingerprint][0]
+        and (run.filter == REFERENCE or lacking[run.protocol.fingerprint][1])
+    ]
 
 
 def _metric_names(job: Job) -> list[str] | None:

@@ -17,9 +17,10 @@ from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.gallery import examples, gallery
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
-from benchmark.results.report.leaderboard import REFERENCE
-from benchmark.results.report.run_tables import reference_runs, run_table
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.run_tables import random_runs, run_table
 from benchmark.results.report.terminal import print_tables
+from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
 from benchmark.results.results_folders import read_runs
 from benchmark.results.run_folder import write_examples, write_gallery
@@ -162,6 +163,7 @@ def write_result(
         downstream=downstream,
         stages=watch.stages,
         config=recorded(job.cfg),
+        overrides=recorded([o.removesuffix("=null") if o.startswith("~") else o for o in job.overrides]),
         kept=kept,
         contamination=dict(contaminated),
         peak_rss_bytes=peak_rss_bytes(),
@@ -170,14 +172,15 @@ def write_result(
     )
     folder = writable_results(job.results_dir)
     path = write_record(folder, result)
-    others, committed = [
-        [] if result.protocol.is_quick_try else read_runs(of_results)
-        for of_results in (folder, REFERENCE_RESULTS)
-    ]
-    references = reference_runs(result, others, committed).values()
-    random = [run for runs in references for run in runs if run.filter == REFERENCE]
-    job.tracker.finish(result, folder / result.run_id, random)
+    others, committed = read_runs(folder), read_runs(REFERENCE_RESULTS)
+    _, random = random_runs(result, others, committed)
+    places = {r.run_id: REFERENCE_RESULTS / r.run_id for r in committed}
+    places |= {r.run_id: folder / r.run_id for r in others}
+    same = [r for r in others if r.protocol.fingerprint == protocol.fingerprint]
+    verdict = board_verdict(same, RunFolders(places), committed).lines
+    job.tracker.finish(result, folder / result.run_id, random, verdict)
     table = run_table(result, others, committed, frozenset(r.detail for r in job.absent or ()))
+    table.notes.extend([] if job.sweep else verdict)  # a sweep ends with it
     table.notes.extend(next_steps(job))
     print_tables([table], stderr=True)
     print_result(str(path))

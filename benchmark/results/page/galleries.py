@@ -28,8 +28,7 @@ class Images:
 
     def __init__(self, wanted: Iterable[bytes], budget: int = BUDGET) -> None:
         self.encoded: dict[str, str] = {}
-        self.budget = budget
-        self.left_out = 0
+        self.left_out = False
         room, seen = budget, set[str]()
         for data in wanted:
             name = hash_bytes(data, 12)
@@ -41,7 +40,7 @@ class Images:
                 self.encoded[name] = encoded
                 room -= len(encoded)
             else:
-                self.left_out += 1
+                self.left_out = True
 
     def name(self, data: bytes) -> str:
         """Return the name of a thumbnail; empty if it is not on the page."""

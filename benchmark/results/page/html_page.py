@@ -19,7 +19,9 @@ def render(template: str, charts: Iterable[Chart], script_file: str = "page.js",
     from plotly.offline import get_plotlyjs
 
     # Leaderboards of one setting share the chart of sizes.
-    pictures = {c.key: [{"data": v.data, "layout": v.layout} for v in c.variants] for c in charts}
+    pictures = {
+        c.key: [{"data": v.data, "layout": v.layout, "note": v.note} for v in c.variants] for c in charts
+    }
     plotly, script, style = get_plotlyjs() if pictures else "", _static(script_file), _static("page.css")
     # A Content-Security-Policy: no network at all, no scripts but these.
     digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (plotly, script))

@@ -34,31 +34,14 @@ from benchmark.results.report.leaderboard import (
     group,
     headlines,
     leaderboards,
+    report_title,
 )
-from benchmark.results.report.significance import OVER_IMAGES
 from benchmark.results.report.table import Table
+from benchmark.results.report.verdicts import BoardVerdict, board_verdict
 from benchmark.results.result import Result
 from benchmark.results.run_folder import RunFiles
 
 SHOWN = 8  # filters that a leaderboard shows until the reader asks for all
-PAPER_POOL = 8_000_000  # pairs of the ICC paper's pool
-QUESTIONS = {"CIDEr": "captions", "text_to_image_R@1": "retrieval", "zero_shot": "zero-shot classification"}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The filters that may rank first by a metric, the best mean first."""
-
-    question: str
-    metric: str
-    evaluation: str
-    labels: list[str]
-    value: str  # of the best mean
-    sure: bool  # whether the only filter is better than all others
-    # The filter of them that scores fastest; empty if the cost of any is unknown, as the costs below.
-    cheapest: str
-    cost: str
-    paper_cost: str  # extrapolated to the paper's pool
 
 
 @dataclass(frozen=True)
@@ -69,9 +52,11 @@ class LeaderboardView:
     board: Leaderboard
     first: Result  # its first run
     seeds: list[int]  # numbers of seeds of its filters
-    noise_unknown: bool  # whether a filter's noise of training is not known
-    answers: list[Answer]
-    machine: str  # on which costs were measured
+    verdict: BoardVerdict
+    cheapest: list[
+        str
+    ]  # of each verdict: the filter that scores fastest, with its cost; empty if it is unknown
+    machine: str  # on which these costs were measured
     shown: Sequence[str]  # filters shown at first
     shipped: frozenset[str]  # filters whose results are not the user's
     tables: list[PageTable]
@@ -144,7 +129,6 @@ def _view(
     """
     measures = headlines(board.entries)
     entries = ranked(board.entries, measures[0]) if measures else board.entries
-    compared = [compare_entries(measure, entries, folders) for measure in measures]
     files = [
         (entry, RunFiles(folders.folders.get(entry.runs[0].run_id)))
         for entry in entries
@@ -164,16 +148,18 @@ def _view(
         ),
         kept_chart(f"{key}-kept", entries, summaries),
     ]
-    answers = [answer for of_metric in compared if (answer := _answer(of_metric, costs))]
+    own_runs = [run for entry in entries if entry.label in own for run in entry.all_runs]
+    verdict = board_verdict(own_runs, folders, board.runs)
+    cheapest = [_cheapest(of_metric.as_good, costs) for of_metric in verdict.verdicts]
     shipped = frozenset(entry.label for entry in entries if entry.label not in own)
     return LeaderboardView(
         key=key,
         board=board,
         first=first,
         seeds=sorted({len(entry.runs) for entry in entries}),
-        noise_unknown=any(OVER_IMAGES in (of.noises or [OVER_IMAGES]) for of in compared),
-        answers=answers,
-        machine=_machine([entry for entry in entries if entry.label in {a.cheapest for a in answers}]),
+        verdict=verdict,
+        cheapest=[_cost(entry, costs) if entry else "" for entry in cheapest],
+        machine=_machine([entry for entry in cheapest if entry]),
         shown=shown,
         shipped=shipped,
         tables=page_tables(entries, folders),
@@ -184,29 +170,17 @@ def _view(
     )
 
 
-def _answer(compared: Compared, costs: ScoringCosts) -> Answer | None:
-    """Return the filters that may rank first; None where nothing can be compared."""
-    competing, comparison, measure = compared.competing, compared.comparison, compared.measure
-    if len(competing) < 2 or not comparison.pairs:
-        return None
-    best_first = [index for index in compared.ranking if index in competing]
-    first = [index for index in best_first if comparison.ranks(index, competing)[0] == 1]
-    entries = {compared.entries[index].label: compared.entries[index] for index in first}
-    known = {label: seconds for label in entries if (seconds := costs.seconds[label]) is not None}
-    cheapest = min(known, key=known.__getitem__) if len(known) == len(entries) else ""
-    pairs = entries[cheapest].runs[0].pairs_read if cheapest else 0
+def _cheapest(entries: Sequence[Entry], costs: ScoringCosts) -> Entry | None:
+    """Return the entry that scores fastest; None if the cost of any is unknown."""
+    known = [(seconds, e.label, e) for e in entries if (seconds := costs.seconds.get(e.label)) is not None]
+    return min(known)[2] if known and len(known) == len(entries) else None
+
+
+def _cost(entry: Entry, costs: ScoringCosts) -> str:
+    """Return the entry with the cost of scoring this pool, as it was measured."""
     on = "on one core" if costs.unit == "processor s" else "of one worker"
-    return Answer(
-        question=QUESTIONS.get(measure.metric, measure.label),
-        metric=measure.label,
-        evaluation=measure.evaluation,
-        labels=list(entries),
-        value=measure.text(comparison.estimates[first[0]].mean),
-        sure=compared.best() is not None,
-        cheapest=cheapest,
-        cost=f"{seconds_text(known[cheapest])} {on}" if cheapest else "",
-        paper_cost=f"{max(0.1, known[cheapest] / pairs * PAPER_POOL / 3600):,.1f} h {on}" if pairs else "",
-    )
+    pairs = f"the {entry.runs[0].pairs_read:,} pairs of this pool"
+    return f"{entry.label}, {seconds_text(costs.seconds[entry.label] or 0)} {on} for {pairs}"
 
 
 def _machine(entries: Sequence[Entry]) -> str:
@@ -230,6 +204,7 @@ def leaderboard_page(
     return render(
         "page.html",
         charts,
+        title=report_title([view.board for view in views]),
         views=views,
         first=max(views, key=lambda view: len(view.panels), default=None),  # shown first
         images=images,

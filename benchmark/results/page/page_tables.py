@@ -85,6 +85,8 @@ class PageCell:
     sort: float | None = None  # the number that sorts it; None sorts last
     note: str = ""
     title: str = ""  # its interval in words
+    ends: str = ""  # its interval in digits
+    rank: str = ""
     # Lower end, value and upper end of the interval on the scale of the column, in percent.
     range: tuple[float, ...] = ()
 
@@ -108,6 +110,7 @@ class PageTable:
     header: list[str]
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
+    ranked: frozenset[int] = frozenset()  # columns whose cells have ranks
 
 
 def page_tables(entries: Sequence[Entry], folders: RunFolders) -> list[PageTable]:
@@ -151,7 +154,9 @@ def _headline_table(entries: Sequence[Entry], compared: Sequence[Compared]) -> P
     columns.append(("seeds", [_number(len(entry.runs), "{}") for entry in entries]))
     header, cells_by_column = zip(*columns, strict=True)
     notes = [*certainty_notes(compared), *row_notes(entries), *costs.notes]
-    return _table("headline metrics", [*header], entries, cells_by_column, notes)
+    table = _table("headline metrics", [*header], entries, cells_by_column, notes)
+    ranks = (n for n, cells in enumerate(cells_by_column, 1) if any(cell.rank for cell in cells))
+    return replace(table, ranked=frozenset(ranks))
 
 
 def _above_random(entry: Entry, compared: Compared) -> PageCell:
@@ -211,12 +216,12 @@ def _metric_cell(measure: Measure, value: Value, lowest: float, highest: float) 
         return cell
     width = (highest - lowest) or 1.0
     scaled = (round(100 * (end - lowest) / width, 1) for end in (value.low, value.value, value.high))
-    return replace(cell, range=tuple(scaled))
+    return replace(cell, range=tuple(scaled), ends=f"{measure.text(value.low)}–{measure.text(value.high)}")
 
 
 def _with_rank(cell: PageCell, entry: Entry, compared: Compared) -> PageCell:
     rank = compared.rank(compared.entries.index(entry)) if entry in compared.entries else MISSING
-    return cell if rank == MISSING else replace(cell, note=rank.replace(" to ", "–"))
+    return cell if rank == MISSING else replace(cell, rank=rank.replace(" to ", "–"))
 
 
 def _cost_cells(entry: Entry, seconds: float | None) -> list[PageCell]:

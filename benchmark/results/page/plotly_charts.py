@@ -29,15 +29,15 @@ class Variant:
     name: str
     data: list[Json]
     layout: Json
+    note: str = ""  # is shown below it
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart with a title, a note below it, and at least one variant; `key` is its name within the page."""
+    """A chart with a title and at least one variant; `key` is its name within the page."""
 
     key: str
     title: str
-    note: str
     variants: list[Variant]
 
 

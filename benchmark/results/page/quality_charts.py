@@ -1,6 +1,6 @@
 """Charts of trained models' quality: by size and by cost."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from benchmark.results.page.page_tables import Value, value_of
 from benchmark.results.page.plotly_charts import (
@@ -20,6 +20,8 @@ from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Entry
 
 PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
+FRONT = "The line is the Pareto front: filters that no cheaper one beats, by their means."
+POINT = "Point at a pale mark for its name."
 
 
 def size_chart(
@@ -33,6 +35,7 @@ def size_chart(
     by_label = {label: of_label for label, of_label in by_label.items() if len(of_label) > 1}
     if not by_label:
         return None
+    scaled = "Sizes are written for the paper's pool." if any(e.size != e.runs[0].k for e in entries) else ""
     ticks = {"tickvals": list(range(len(sizes))), "ticktext": [size_text(size) for size in sizes]}
     variants = []
     for name, by_size in metrics.items():
@@ -43,12 +46,18 @@ def size_chart(
                 x = [sizes.index(size) for size, _ in points]
                 estimates = _estimates(label, x, [value for _, value in points], texts)
                 data.append(estimates | styles[label] | _named(label))
-        variants.append(_variant(name, data, 420, axis("size", **ticks), by_size[0].measure.label))
-    note = (
-        "Filters at several sizes, as written for the paper's pool. Bars are 95% intervals, over evaluation images"
-        " only at sizes whose noise of training is unknown."
-    )
-    return Chart(key, "Quality against size", note, variants)
+        note = " ".join(filter(None, [scaled, _bars(by_size)]))
+        x_axis = axis(
+            "size" if scaled else "pairs kept", range=[-0.1, len(sizes) - 0.9], zeroline=False, **ticks
+        )
+        variants.append(_variant(name, data, 420, x_axis, by_size[0].measure.label, note))
+    return Chart(key, "Quality against size", variants)
+
+
+def _bars(compared: Iterable[Compared]) -> str:
+    """Return what the bars of a chart are; nothing without any."""
+    noises = {noise or "over seeds and images" for of in compared for noise in of.noises}
+    return f"Bars are 95% intervals {' or '.join(sorted(noises))}." if noises else ""
 
 
 def cost_chart(
@@ -86,15 +95,18 @@ def cost_chart(
             named = entry.label in shown or (seconds, value.value) in front
             point = _estimates(entry.label, [seconds], [value], [text]) | styles[entry.label]
             data.append(point | {"mode": "markers"} | (_named(entry.label) if named else PALE))
-        variant = _variant(name, data, 440, axis(costs.unit_name, type="log", dtick=1), measure.label)
+        note = [FRONT, *[POINT] * any(PALE.items() <= series.items() for series in data), _bars(compared)]
+        variant = _variant(
+            name,
+            data,
+            440,
+            axis(costs.unit_name, type="log", dtick=1),
+            measure.label,
+            " ".join(filter(None, [*note, *costs.notes])),
+        )
         variant.layout["meta"] = {"everyone": True}  # for the script, which else draws the filters shown
         variants.append(variant)
-    note = (
-        "The line is the Pareto front: filters that no cheaper one beats, by their values without the intervals."
-        " Point at a pale mark for its name."
-    )
-    note = " ".join([note, *costs.notes])
-    return Chart(key, "Quality against the cost of scoring", note, variants) if variants else None
+    return Chart(key, "Quality against the cost of scoring", variants) if variants else None
 
 
 def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -106,8 +118,8 @@ def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, fl
     return front
 
 
-def _variant(name: str, data: list[Json], height: int, x_axis: Json, y_title: str) -> Variant:
-    return Variant(name, data, {"height": height, "xaxis": x_axis, "yaxis": axis(y_title)})
+def _variant(name: str, data: list[Json], height: int, x_axis: Json, y_title: str, note: str) -> Variant:
+    return Variant(name, data, {"height": height, "xaxis": x_axis, "yaxis": axis(y_title)}, note)
 
 
 def _estimates(label: str, x: Sequence[float], values: Sequence[Value], texts: Sequence[str]) -> Json:

@@ -34,6 +34,7 @@ KIND_COLOURS = {
 POOL, REST = "the pool", "the rest"
 MOST_VALUES = 8  # of one kind that have their own colour
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+BOXES = "Boxes are quartiles, whiskers the 5th and 95th percentile, from counts in bins."
 
 Summaries = Mapping[str, SelectionSummary]  # by label
 
@@ -46,10 +47,7 @@ def kept_chart(key: str, entries: Sequence[Entry], summaries: Summaries) -> Char
         variants += _quantiles(name, counted)
     for name in dict.fromkeys(name for summary in summaries.values() for name in summary.shares):
         variants.append(_fractions(name, {label: s for label, s in summaries.items() if name in s.shares}))
-    note = (
-        "Boxes of lengths and sizes are quartiles, whiskers the 5th and 95th percentile, from counts in bins."
-    )
-    return Chart(key, "What each filter keeps", note, variants) if variants else None
+    return Chart(key, "What each filter keeps", variants) if variants else None
 
 
 def _noise(entries: Sequence[Entry]) -> list[Variant]:
@@ -78,7 +76,7 @@ def _quantiles(name: str, counted: Mapping[str, Histogram]) -> list[Variant]:
         "type": "box", "orientation": "h", "y": list(range(len(boxes))), "line": {"color": BLUE, "width": 1.5},
         "name": "", "showlegend": False, **box,
     }  # fmt: skip
-    return [Variant(name, [trace], row_layout(list(boxes), axis(name)))]
+    return [Variant(name, [trace], row_layout(list(boxes), axis(name)), BOXES)]
 
 
 def _of_counts(edges: Sequence[float], counts: Sequence[int]) -> list[float]:
@@ -132,4 +130,4 @@ def score_chart(key: str, label: str, histogram: Histogram, threshold: float | N
         Variant(name, data, layout | {"yaxis": axis("pairs", type=kind)})
         for name, kind in (("linear", "linear"), ("logarithmic", "log"))
     ]
-    return Chart(key, f"Scores of {label}", "", variants)
+    return Chart(key, f"Scores of {label}", variants)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.errors import UserError
 from benchmark.results.protocol import size_text
 from benchmark.results.report.columns import unit_of
 from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
@@ -19,7 +18,6 @@ from benchmark.results.results_folders import damage_as_one_line, read_or_leave_
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.intervals import IMAGE_SCORES, LABEL, class_weights
 
-MAX_ROWS = 5_000_000  # half a gigabyte of memory; DataComp's 38 evaluation sets have a million
 KEYS = ["evaluation", "metric", "image"]
 NOISES = {
     "": "95% intervals include the noise of seeds and of evaluation images. The noise of seeds is pooled over rows"
@@ -57,8 +55,6 @@ def read_image_scores(folder: Path) -> ImageScores:
         damage_as_one_line(path),
         pq.ParquetFile(path, read_dictionary=KEYS, page_checksum_verification=True) as file,
     ):  # pq.read_table would import pandas
-        if (rows := file.metadata.num_rows) > MAX_ROWS:
-            raise UserError(f"{path} has {rows:,} rows; a report reads at most {MAX_ROWS:,} of a file")
         table = file.read().unify_dictionaries().combine_chunks()
     evaluations, metrics, images = (table[key].chunk(0) for key in KEYS)
     # Interned: all runs have the same ids.

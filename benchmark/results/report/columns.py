@@ -70,7 +70,8 @@ def heading(metric: Metric) -> str:
     """Return the name of a metric's column; that of an unknown metric has its unit, and ↓ if lower is better."""
     if metric.name in SHORT:
         return SHORT[metric.name]
-    return metric.name + unit_of(metric.unit).heading + " ↓" * (not metric.higher_is_better)
+    unit = unit_of(metric.unit).heading if metric.name.casefold() != metric.unit else ""  # Words in words
+    return metric.name + unit + " ↓" * (not metric.higher_is_better)
 
 
 def table_columns(metrics: Iterable[Metric]) -> dict[str, dict[str, Metric]]:

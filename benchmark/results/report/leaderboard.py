@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from benchmark.core.bounds import NO_BOUNDS
-from benchmark.results.protocol import Protocol, flat_facts
+from benchmark.results.protocol import QUICK_TRY, Protocol, flat_facts
 from benchmark.results.report.columns import SHORT, heading, unit_of
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
@@ -83,10 +83,14 @@ class Leaderboard:
     notes: list[str]  # how the protocol differs from the first leaderboard's, unless only in size
 
     @property
+    def runs(self) -> list[Result]:
+        """All runs."""
+        return [run for entry in self.entries for run in entry.all_runs]
+
+    @property
     def protocol_note(self) -> str:
         """The protocol's whole name, its fingerprint, and the number of runs."""
-        runs = sum(len(entry.all_runs) for entry in self.entries)
-        return f"Protocol: {self.protocol.name} ({self.protocol.fingerprint}), {runs} runs."
+        return f"Protocol: {self.protocol.name} ({self.protocol.fingerprint}), {len(self.runs)} runs."
 
 
 @dataclass(frozen=True)
@@ -144,26 +148,65 @@ def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
         for result in of_setting:
             by_protocol[result.protocol.fingerprint].append(result)
         protocols += sorted(by_protocol.values(), key=lambda runs: runs[0].k)
-    names = Counter(runs[0].protocol.title for runs in protocols)
+    names = Counter(board_title(runs[0]) for runs in protocols)
     boards = []
     for runs in protocols:
         protocol, first = runs[0].protocol, protocols[0][0].protocol
-        title = protocol.title
+        title = board_title(runs[0])
         if names[title] > 1:
             title += f" [{protocol.fingerprint}]"
         notes = []
         if protocol.setting != first.setting:
             notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
+        if quick_look(runs[0]):
+            notes = [
+                f"This is a {quick_look(runs[0])}: it compares with no other protocol and nothing published."
+            ]
         boards.append(Leaderboard(title, protocol, group(runs), notes))
     return boards
 
 
+def quick_look(run: Result) -> str:
+    """Return to how many evaluation images a quick look was limited, in words; empty for a whole run."""
+    words = run.protocol.facts.get(QUICK_TRY, "").split()  # the first N images of each evaluation set
+    return f"quick look at {words[2]} images per evaluation set" if words else ""
+
+
+def is_dry_run(run: Result) -> bool:
+    """Tell whether the demo's toy models were trained on another pool than the demo."""
+    return "demo/models/" in json.dumps(run.config.get("downstream")) and "demo" not in run.config.get(
+        "pool", {}
+    )
+
+
+def caveat(run: Result) -> str:
+    """Return why the figures of a run are not findings; empty if they are."""
+    return ", ".join(filter(None, [quick_look(run), "dry run with toy models" * is_dry_run(run)]))
+
+
+def board_title(run: Result) -> str:
+    """Return the title of the protocol of a run, with its `caveat`."""
+    return ": ".join(filter(None, [run.protocol.title.removeprefix(f"{QUICK_TRY}: "), caveat(run)]))
+
+
+def report_title(boards: Iterable[Leaderboard]) -> str:
+    """Return the title of a report, with the `caveat` that all leaderboards share."""
+    caveats = {caveat(board.runs[0]) for board in boards}
+    return ": ".join(filter(None, ["Leaderboard", caveats.pop() if len(caveats) == 1 else ""]))
+
+
 def by_setting(results: Iterable[Result]) -> list[list[Result]]:
-    """Return the results that differ only in filter, seed and size, the setting with the most runs first."""
+    """Return the results that differ only in filter, seed and size.
+
+    The setting with the most runs is first; quick looks are last.
+    """
     settings: dict[str, list[Result]] = defaultdict(list)
     for result in results:
         settings[result.protocol.setting].append(result)
-    return sorted(settings.values(), key=lambda runs: (-len(runs), runs[0].protocol.name))
+    return sorted(
+        settings.values(),
+        key=lambda runs: (runs[0].protocol.is_quick_try, -len(runs), runs[0].protocol.name),
+    )
 
 
 def group(results: Sequence[Result]) -> list[Entry]:

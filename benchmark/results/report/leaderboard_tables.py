@@ -21,6 +21,7 @@ from benchmark.results.report.leaderboard import (
 )
 from benchmark.results.report.published_figures import paper_rows
 from benchmark.results.report.table import MISSING, Table, plain
+from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Result
 
 LEGEND = (
@@ -29,12 +30,17 @@ LEGEND = (
 )
 
 
-def leaderboard(results: Iterable[Result], folders: RunFolders) -> list[Table]:
-    """Return per protocol how sure its headlines are, its metrics by model and evaluation set, costs, noise kept."""
-    return [table for board in leaderboards(results) for table in _tables(board, folders)]
+def leaderboard(
+    results: Iterable[Result], folders: RunFolders, shipped: Sequence[Result] = ()
+) -> list[Table]:
+    """Return per protocol how sure its headlines are, its metrics by model and evaluation set, costs, noise kept.
+
+    The verdict is above the notes of the first table; see `board_verdict` for `shipped`.
+    """
+    return [table for board in leaderboards(results) for table in _tables(board, folders, shipped)]
 
 
-def _tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
+def _tables(board: Leaderboard, folders: RunFolders, shipped: Sequence[Result]) -> list[Table]:
     entries = board.entries
     tables = [
         certainty_table(f"{board.title}: {measure.title}", compare_entries(measure, entries, folders))
@@ -48,7 +54,8 @@ def _tables(board: Leaderboard, folders: RunFolders) -> list[Table]:
     tables += [_cost_table(f"{board.title}: cost", entries)]
     tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
     tables = [table for table in tables if table.rows]
-    tables[0].notes[:0] = [board.protocol_note, *board.notes]
+    verdict = board_verdict(board.runs, folders, shipped).lines
+    tables[0].notes[:0] = [*verdict, board.protocol_note, *board.notes]
     return tables
 
 

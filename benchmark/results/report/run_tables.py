@@ -3,18 +3,24 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
+from benchmark.results.protocol import LIMIT
 from benchmark.results.report.columns import FEW, few_columns, heading, shown, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
-from benchmark.results.report.leaderboard import REFERENCE, Entry, evaluations, headlines, metrics_of
+from benchmark.results.report.leaderboard import (
+    REFERENCE,
+    Entry,
+    board_title,
+    evaluations,
+    metrics_of,
+)
 from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
 INTERVAL_NOTE = (
-    "± is half of a run's 95% bootstrap interval over evaluation images, and in classification over classes too; it"
-    " says nothing of other seeds."
+    "± is the half-width of the 95% bootstrap interval over evaluation images (and classes). It does not include seed"
+    " variance."
 )
-ORACLE = "oracle"  # reads the planted noise labels of the demo
 
 
 def run_table(
@@ -25,14 +31,13 @@ def run_table(
 ) -> Table:
     """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
 
-    Notes compare its headline metrics with random selection and the oracle under the same protocol: results among
-    `others`, in the same folder, or else among the `committed` ones. The notes name metrics that are missing, but not
-    for the reasons `expected` before the run, which its last line sums up.
+    Random selection has the same protocol: results among `others`, in the same folder, or else among the `committed`
+    ones. The notes name metrics that are missing, but not for the reasons `expected` before the run, which its last
+    line sums up.
     """
     own = Entry(result.filter, result.size, [result])
-    found = reference_runs(result, others, committed)
-    references = [Entry(label, result.size, runs) for label, runs in found.items()]
-    random = [entry for entry in references if entry.label.startswith(REFERENCE)]
+    label, runs = random_runs(result, others, committed)
+    random = [Entry(label, result.size, runs)] if runs else []
     lines = [
         (entry.label, *pair, metrics)
         for pair in evaluations([own])
@@ -43,33 +48,24 @@ def run_table(
     rows = [[*plain(*names), *(_cell(metrics, name) for name in columns)] for *names, metrics in lines]
     notes = [f"{result.filter} {note}" for note in loss_note(result)]
     notes += [INTERVAL_NOTE] if any(metric.interval for *_, metrics in lines for metric in metrics) else []
-    for measure in headlines([own]):
-        means = {e.label: measure.text(statistics.fmean(v)) for e in references if (v := measure.values(e))}
-        if means:
-            texts = ", ".join(f"{label} {mean}" for label, mean in means.items())
-            value = measure.text(*measure.values(own))
-            notes.append(f"{measure.label} {value} on {measure.evaluation}: {texts}.")
     names: dict[str, dict[str, None]] = {}  # of missing metrics, by reason
     for metric in (metric for pair in evaluations([own]) for metric in metrics_of([own], *pair)):
         if metric.reason is not None and metric.reason not in expected:
             names.setdefault(metric.reason, {})[metric.name] = None
     notes += [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]
     header = ["filter", "model", "evaluation set", *(FEW.get(m.name) or heading(m) for m in columns.values())]
-    return Table(result.protocol.title, header, rows, notes)
+    return Table(board_title(result), header, rows, notes)
 
 
-def reference_runs(
+def random_runs(
     result: Result, others: Sequence[Result], committed: Sequence[Result]
-) -> dict[str, list[Result]]:
-    """Return the runs of random selection, then of the oracle, under the result's protocol, by their label."""
-    found: dict[str, list[Result]] = {}
-    fingerprint = result.protocol.fingerprint
-    for name in (REFERENCE, ORACLE):
-        for label, runs in ((name, others), (f"{name} (reference)", committed)):
-            same = [run for run in runs if (run.filter, run.protocol.fingerprint) == (name, fingerprint)]
-            if same and name not in {result.filter, *found}:
-                found[label] = same
-    return found
+) -> tuple[str, list[Result]]:
+    """Return the runs of random selection under the protocol of another filter's result, and their label."""
+    for label, runs in ((REFERENCE, others), (f"{REFERENCE} (reference)", committed)):
+        same = [run for run in runs if run.protocol.fingerprint == result.protocol.fingerprint]
+        if found := [run for run in same if run.filter == REFERENCE != result.filter]:
+            return label, found
+    return "", []
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
@@ -88,16 +84,22 @@ def evaluation_tables(records: Sequence[Evaluation]) -> list[Table]:
     If one model was evaluated on a set several times, the evaluation that finished last counts.
     """
     ordered = sorted(records, key=lambda record: record.finished)
-    latest = {(name, record.label): record for record in ordered for name in record.evaluations}
-    by_set: dict[str, list[Evaluation]] = {}
-    for name, label in sorted(latest):
-        by_set.setdefault(name, []).append(latest[name, label])
+    latest = {(_quick_look(r), name, r.label): r for r in ordered for name in r.evaluations}
+    by_set: dict[tuple[str, str], list[Evaluation]] = {}
+    for look, name, label in sorted(latest):
+        by_set.setdefault((look, name), []).append(latest[look, name, label])
     return [
-        _evaluation_table(f"evaluated on {name}{ending}", name, columns, of_set)
-        for name, of_set in by_set.items()
+        _evaluation_table(f"evaluated on {name}{look}{ending}", name, columns, of_set)
+        for (look, name), of_set in by_set.items()
         for ending, columns in table_columns(m for e in of_set for m in e.evaluations[name]).items()
         if any(m.value is not None for e in of_set for m in e.evaluations[name] if m.name in columns)
     ]
+
+
+def _quick_look(record: Evaluation) -> str:
+    """Return what marks an evaluation on some images of each set; empty for a whole one."""
+    limit = record.config.get("evalset", {}).get(LIMIT)
+    return f": quick look at the first {limit:,} images" if limit else ""
 
 
 def _evaluation_table(

@@ -39,6 +39,8 @@ class Comparison:
     # P value of the difference of every two filters, corrected for all pairs by the studentised range (Tukey 1953),
     # (n, n); NaN for a pair that cannot be tested because one of its noises is not known.
     p_values: Doubles
+    # The same, over images only; NaN unless no pair could be tested for want of several seeds.
+    over_images: Doubles
     higher_is_better: bool = True  # whether a higher value is better
 
     @property
@@ -46,11 +48,12 @@ class Comparison:
         """The number of pairs that were tested: the family of the correction."""
         return int(np.isfinite(self.p_values).sum()) // 2
 
-    def better(self, one: int, other: int) -> bool:
-        """Whether filter `one` is better than `other`."""
+    def better(self, one: int, other: int, *, over_images: bool = False) -> bool:
+        """Whether filter `one` is better than `other`; over images only, the noise of training is not counted."""
+        p_values = self.over_images if over_images else self.p_values
         difference = self.estimates[one].mean - self.estimates[other].mean
         higher = difference > 0 if self.higher_is_better else difference < 0
-        return bool(higher and self.p_values[one, other] <= 1 - LEVEL)
+        return bool(higher and p_values[one, other] <= 1 - LEVEL)
 
     def ranks(self, one: int, competing: Sequence[int]) -> tuple[int, int]:
         """Return the highest and the lowest rank that filter `one` may have among `competing` filters."""
@@ -101,7 +104,12 @@ def compare(
     training = _training_noise(values, of_run, independent)
     estimates = _estimates(values, np.diag(covariance), images, training, limits)
     means = np.array([np.mean(of) for of in values])
-    return Comparison(estimates, _p_values(means, covariance, images, training), higher_is_better)
+    p_values = _p_values(means, covariance, images, training)
+    over_images = np.full_like(p_values, math.nan)
+    if np.isnan(training.variance).all():
+        none = np.zeros(len(means))
+        over_images = _p_values(means, covariance, images, _TrainingNoise(none, none, none + math.inf))
+    return Comparison(estimates, p_values, over_images, higher_is_better)
 
 
 @dataclass(frozen=True)

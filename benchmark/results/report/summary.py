@@ -13,6 +13,8 @@ from benchmark.results.report.certainty import Compared, RunFolders, certainty_n
 from benchmark.results.report.entry_facts import description_percentage, row_notes, scoring_costs
 from benchmark.results.report.leaderboard import Entry, Leaderboard, headlines
 from benchmark.results.report.table import MISSING, Cell, Table, note_lines, plain, table_lines
+from benchmark.results.report.verdicts import board_verdict
+from benchmark.results.result import Result
 
 BEST_SIZES = (
     "Best sizes, for each of these metrics in this order: all sizes of the filter that are not shown to be worse than"
@@ -22,9 +24,9 @@ BEST_SIZES = (
 
 def summary_board(boards: Sequence[Leaderboard]) -> Leaderboard:
     """Return the leaderboard with the most runs of the setting with the most runs. Raises `UserError` without any."""
-    if not boards:
+    if not boards or boards[0].protocol.is_quick_try:  # quick looks come last
         raise UserError("task.publish needs results; results_dir has none")
-    return max(same_setting(boards[0], boards), key=lambda board: sum(len(e.all_runs) for e in board.entries))
+    return max(same_setting(boards[0], boards), key=lambda board: len(board.runs))
 
 
 def same_setting(board: Leaderboard, boards: Iterable[Leaderboard]) -> list[Leaderboard]:
@@ -32,10 +34,16 @@ def same_setting(board: Leaderboard, boards: Iterable[Leaderboard]) -> list[Lead
     return [other for other in boards if other.protocol.setting == board.protocol.setting]
 
 
-def summary_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Leaderboard] = ()) -> Table:
+def summary_table(
+    board: Leaderboard,
+    folders: RunFolders,
+    boards: Sequence[Leaderboard] = (),
+    shipped: Sequence[Result] = (),
+) -> Table:
     """Return a row per filter, the best first: headline metrics, best sizes, percentage of descriptions, cost.
 
-    The best sizes of a filter are chosen among `boards` of the same setting.
+    The best sizes of a filter are chosen among `boards` of the same setting. Notes begin with the verdict, in which
+    `shipped` results stand for random selection if it was not run.
     """
     measures = headlines(board.entries)
     compared = [compare_entries(measure, board.entries, folders) for measure in measures]
@@ -43,7 +51,8 @@ def summary_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Lead
     entries = ranked + [entry for entry in board.entries if entry not in ranked]
     costs, described = scoring_costs(entries), [description_percentage(entry) for entry in entries]
     columns = {f"{of.heading}, {of.measure.evaluation}": list(map(of.cell, entries)) for of in compared}
-    notes = [board.protocol_note, *board.notes, *certainty_notes(compared)]
+    verdict = board_verdict(board.runs, folders, shipped).lines
+    notes = [*verdict, board.protocol_note, *board.notes, *certainty_notes(compared)]
     every = [entry for other in same_setting(board, boards) for entry in other.entries]
     if labels := at_several_sizes(every):
         of_all = [compare_entries(measure, every, folders) for measure in measures]

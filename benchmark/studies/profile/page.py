@@ -109,7 +109,7 @@ def _chart(
             **layout,
         },
     )
-    return Chart(key, title, "", [variant])
+    return Chart(key, title, [variant])
 
 
 def _clusters(clusters: Sequence[Cluster]) -> Table:

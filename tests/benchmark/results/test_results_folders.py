@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.records import write_record
-from benchmark.results import results_folders
 from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
 from benchmark.studies.profile.profiling import Profile
 from benchmark.studies.web_likeness.caption_profile import CaptionProfile
-from tests.benchmark.results.report.made_results import captioned, metric, result
+from tests.benchmark.results.report.made_results import captioned
 
 
 def run(cider: float, finished: str, name: str = "clip") -> Result:
@@ -47,27 +46,6 @@ def test_records_of_every_kind_are_merged(tmp_path: Path) -> None:
     source = ResultsFolders([tmp_path / "a", tmp_path / "b", tmp_path / "absent"])
     assert [made.finished for made in source.read(Evaluation).values()] == ["2"]
     assert source.left_out == {}
-
-
-def test_a_quick_try_is_left_out_with_its_reason(tmp_path: Path) -> None:
-    whole = write_record(tmp_path, result("clip", config={"evalset": {"limit": None}}))
-    quick = write_record(tmp_path, result("icc", config={"evalset": {"limit": 1000}}))
-    source = ResultsFolders([tmp_path])
-    assert list(source.read(Result)) == [whole]
-    (left_out,) = source.left_out.values()
-    assert left_out.path == quick
-    assert "first 1,000 images of each evaluation set, comparable to nothing" in left_out.reason
-
-
-def test_a_record_of_too_many_metrics_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results_folders, "MAX_METRICS", 1)
-    evaluations = {name: [metric("CIDEr", 0.1)] for name in ("a", "b")}
-    write_record(tmp_path, Evaluation("e", "e", {}, evaluations, {}))
-    write_record(tmp_path, Evaluation("f", "f", {}, {"a": evaluations["a"]}, {}))
-    source = ResultsFolders([tmp_path])
-    assert [made.run_id for made in source.read(Evaluation).values()] == ["f"]
-    (left_out,) = source.left_out.values()
-    assert left_out.reason == "2 metrics; a report shows at most 1 of a record"
 
 
 def test_a_file_that_two_kinds_cannot_read_is_left_out_once(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
     tracker.log({"captioner/loss": 2.5}, step=100)
     tracker.log({"dual_encoder/loss": 1.5}, step=64)
     tracker.log_captions("captioner/captions", CAPTIONS * 2, step=100)
-    tracker.finish(*finished_run(folder / "results"), [])
+    tracker.finish(*finished_run(folder / "results"), [], ["clip (50.0) is better than random."])
     return EventAccumulator(str(folder / "tensorboard" / facts().run_id)).Reload()
 
 
@@ -62,6 +62,7 @@ def test_metrics_and_settings_are_there(logged: Any) -> None:
     assert settings["filter_name"].string_value == "clip"
     assert settings["k"].number_value == 2000
     assert "&quot;_target_&quot;: &quot;F&quot;" in text(logged, "config")
+    assert "is better than random." in rendered(logged, "verdict")
 
 
 def test_scores_are_histograms_of_pool_and_kept(logged: Any) -> None:

@@ -42,9 +42,8 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> OfflineRun:
         for model in ("captioner", "dual_encoder"):
             tracker.log({f"{model}/loss": 2.5, f"{model}/gradient_norm": 1.5}, step=100)
         tracker.log_captions("captioner/captions", CAPTIONS, step=100)
-        tracker.finish(
-            *finished_run(folder / "results"), [captioned("random", 0.2), captioned("random", 0.4, seed=1)]
-        )
+        random = [captioned("random", 0.2), captioned("random", 0.4, seed=1)]
+        tracker.finish(*finished_run(folder / "results"), random, ["first line", "second line"])
         return OfflineRun(folder)
 
 
@@ -81,6 +80,7 @@ def test_metrics_are_in_the_summary(logged: OfflineRun) -> None:
     )
     assert logged.summary["captioner/coco/CIDEr/above_random"] == pytest.approx(0.2)
     assert logged.summary["captioner/coco/CIDEr/random"] == pytest.approx(0.3)
+    assert logged.summary["verdict"] == "first line\nsecond line"
     assert logged.summary["kept/person"] == 5
     assert logged.summary["threshold"] == 0.25
 

@@ -110,6 +110,30 @@ def test_a_mixed_folder_is_reported_whole(run: Run, tmp_path: Path, caplog: pyte
     assert not (second / "report.md").exists()
 
 
+def test_quick_looks_are_shown_apart(run: Run, tmp_path: Path) -> None:
+    quick = replace(
+        protocol(**{"quick try": "the first 20 images of each evaluation set"}), name="quick try: demo"
+    )
+    for name in ("random", "clip"):
+        write_record(tmp_path, run_of(name, of=quick))
+    report = ("task=report", f"results_dir={tmp_path}")
+    done = run(*report)
+    assert done.returncode == 0, done.stderr
+    assert "demo: quick look at 20 images per evaluation set" in " ".join(done.stdout.split())
+    assert "Agreement of rankings" not in (tmp_path / "report.md").read_text()
+    assert "quick try: demo" in (tmp_path / "report.csv").read_text()
+    target = tmp_path / "README.md"
+    target.write_text("<!-- leaderboard -->\n<!-- /leaderboard -->")
+    refused = run(*report, f"task.publish=[{target}]")
+    assert refused.stderr == "error: task.publish needs results; results_dir has none\n"
+    write_record(tmp_path, run_of("clip"))
+    assert run(*report).returncode == 0
+    assert [board["title"] for board in report_data(tmp_path)["leaderboards"]] == [
+        "demo 200k",
+        "demo: quick look at 20 images per evaluation set",
+    ]
+
+
 def test_nothing_readable_is_an_error(run: Run, tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
     done = run("task=report", f"results_dir={tmp_path}")
@@ -151,6 +175,10 @@ def test_all_tables_are_printed_on_request(run: Run, tmp_path: Path) -> None:
         (
             ["metrics=cider"],
             "metrics= says what a run computes; the report shows the columns that task.columns=NAME",
+        ),
+        (
+            ["metrics=[cider]"],
+            "metrics= says what a run computes; the report shows the columns that task.columns=",
         ),
         (["task.folders=[/nowhere]"], "task.folders: /nowhere must be a folder with results"),
         (["results_dir=[a,b]"], "results_dir=[a,b] must be one folder"),

@@ -17,6 +17,7 @@
   // Charts. Python gives data and layout; colours of text and grid are the page's.
   const NARROW = 600;
   const LINE = 14; // pixels of a line of text
+  const HOVERS = matchMedia("(hover: hover)").matches; // else its buttons would always be there
   const drawn = new Set();
 
   function withoutHidden(slot, { data, layout }) {
@@ -46,6 +47,7 @@
       margin: { l: 50, r: names.length ? Math.min(0.35 * width, 30 + 6.5 * Math.max(...names)) : 10, t: 30, b: 40 }, ...layout,
       height: Math.max(layout.height, 100 + LINE * names.length),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--faint"), activecolor: colour("--ink") },
       font: { color: colour("--ink"), family: "system-ui, sans-serif", size: 12 },
     };
     for (const name of ["xaxis", "yaxis"]) {
@@ -90,11 +92,14 @@
   async function draw(slot) {
     if (!window.Plotly) loadPlotly();
     const chosen = slot.closest("figure").querySelector(".variant");
-    const variant = withoutHidden(slot, JSON.parse(byId(slot.dataset.chart).textContent)[chosen ? chosen.value : 0]);
+    const picture = JSON.parse(byId(slot.dataset.chart).textContent)[chosen ? chosen.value : 0];
+    const note = slot.parentElement.querySelector(".chart-note");
+    if (note) note.textContent = picture.note;
+    const variant = withoutHidden(slot, picture);
     const layout = themed(variant, slot.clientWidth);
     slot.style.minHeight = `${layout.height}px`;
     drawn.add(slot);
-    await Plotly.react(slot, variant.data, layout, { responsive: true, displaylogo: false, modeBarButtons: [["toImage"]] });
+    await Plotly.react(slot, variant.data, layout, { responsive: true, displaylogo: false, displayModeBar: HOVERS && "hover", modeBarButtons: [["toImage"]] });
     nameSeries(slot, variant.data);
   }
 

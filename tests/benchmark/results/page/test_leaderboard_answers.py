@@ -5,12 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.results.page.leaderboard_page import (
-    Answer,
-    LeaderboardView,
-    leaderboard_page,
-    leaderboard_views,
-)
+from benchmark.results.page.leaderboard_page import LeaderboardView, leaderboard_page, leaderboard_views
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
@@ -36,39 +31,15 @@ def view_of(path: Path, means: dict[str, float], seeds: int = 1) -> LeaderboardV
 
 def test_filters_that_no_test_tells_apart_are_named_together(tmp_path: Path) -> None:
     view = view_of(tmp_path, {"icc": 0.401, "clip": 0.4, "random": 0.1, "oracle": 0.9}, seeds=3)
-    first = ["icc", "clip"]
-    assert view.answers == [
-        Answer(
-            "captions",
-            "CIDEr",
-            "coco",
-            first,
-            "40.6",
-            False,
-            "clip",
-            "46 s of one worker",
-            "1.3 h of one worker",
-        )
-    ]
+    (verdict, _) = view.verdict.verdicts
+    assert verdict.heading == "CIDEr on coco"
+    assert verdict.sentence == "icc has the highest mean (40.6); not shown to be worse: clip."
+    assert view.cheapest[0] == "clip, 46 s of one worker for the 80,000 pairs of this pool"
     assert view.machine == ""
-    ranks = {row.label: row.cells[0].note for row in view.tables[0].rows}
+    ranks = {row.label: row.cells[0].rank for row in view.tables[0].rows}
     assert ranks == {"oracle": "", "icc": "1–2", "clip": "1–2", "random": "3"}
     above = {row.label: row.cells[1].text for row in view.tables[0].rows}
     assert above == {"oracle": "+80.0", "icc": "+30.1", "clip": "+30.0", "random": "–"}
-
-
-def test_one_seed_of_each_filter_gives_no_answer(tmp_path: Path) -> None:
-    assert view_of(tmp_path, {"icc": 0.5, "clip": 0.4, "random": 0.1}).answers == []
-
-
-def test_three_seeds_that_agree_are_sure(tmp_path: Path) -> None:
-    (answer,) = view_of(tmp_path, {"icc": 0.5, "clip": 0.4, "random": 0.1}, seeds=3).answers
-    assert (answer.labels, answer.sure) == (["icc"], True)
-
-
-def test_without_scores_of_images_there_is_no_answer() -> None:
-    (view,) = leaderboard_views([full_result("icc", 0.5), full_result("clip", 0.4)], RunFolders({}))
-    assert view.answers == []
 
 
 def test_the_best_random_and_an_upper_bound_are_shown_first(tmp_path: Path) -> None:
@@ -89,11 +60,7 @@ def test_one_run_is_compared_with_shipped_results() -> None:
     assert "<dt>runs</dt><dd>1</dd>" in html
     html = leaderboard_page([full_result("icc", 0.25)], RunFolders({}), [])
     assert "†" not in html
-    assert "run <code>filter=random</code>" in html
+    assert "<code>filter=random,icc seed=0,1,2</code>" in html
     (view,) = leaderboard_views([full_result("icc", 0.25), full_result("oracle", 0.9)], RunFolders({}))
-    assert [row.cells[0].note for row in view.tables[0].rows] == ["", ""]  # nobody to rank it with
+    assert [row.cells[0].rank for row in view.tables[0].rows] == ["", ""]  # nobody to rank it with
     assert "Pareto" not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
-
-
-def test_one_filter_has_nobody_to_compare_with(tmp_path: Path) -> None:
-    assert view_of(tmp_path, {"icc": 0.5, "oracle": 0.9}).answers == []

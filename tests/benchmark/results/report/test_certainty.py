@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.results.report import certainty
 from benchmark.results.report.certainty import (
     RunFolders,
     certainty_table,
@@ -123,15 +122,6 @@ def test_queries_of_an_image_are_summed_and_counted(tmp_path: Path) -> None:
     assert scores["coco", "R"].queries.tolist() == [1.0, 2.0]
     assert scores["flickr", "R"].sums.tolist() == [2.0]
     assert read_image_scores(tmp_path / "nothing") == {}
-
-
-def test_scores_of_too_many_images_are_left_out(
-    runs: Folder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(certainty, "MAX_ROWS", IMAGES - 1)
-    found = compare_entries(CIDER, group(runs.results), runs.folders)
-    assert not any(estimate.noise == "" for estimate in found.comparison.estimates)
-    assert "rows; a report reads at most 199 of a file" in caplog.text
 
 
 def test_a_corpus_score_needs_all_of_its_counts(tmp_path: Path) -> None:
