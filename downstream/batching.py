@@ -64,7 +64,7 @@ def pixel_batches(
         with progress(images.title, len(images.items), "images") as advance:
             for batch in workers.batches(batches):
                 yield batch.pixels
-                advance(len(batch.pixels))
+                advance(len(batch.pixels), "")
     else:
         yield from (preprocess(chunk).to(device) for chunk in chunks(images, size))
 

@@ -84,8 +84,8 @@ class Job:
     sweep: Path | None = None  # folder of the sweep that the job belongs to; None for a single run
     # Pools and evaluation sets by their settings, for all jobs of a command.
     built: dict[str, Any] = field(default_factory=dict)
-    # The requirements without which metrics will be absent; None until `check` has looked.
-    absent: tuple[Requirement, ...] | None = None
+    checked: bool = False
+    absent: tuple[Requirement, ...] = ()  # those of metrics that will be absent, as `check` found
 
     @property
     def task(self) -> str:
@@ -202,16 +202,14 @@ class Job:
             weights = self.choices.get("models") == "paper" and "checkpoint" in " ".join(missing)
             helps = (weights and "evalset" in NEEDS.get(self.task, ())) or "evalset=paper" in missing.values()
             raise MistakesError(join_details(missing) + [WAYS_ON] * helps)
+        self.checked = True
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
-                later = state is State.WITHOUT and part.startswith("metrics") and not self.cfg.plan
-                told = () if later else of_part
-                for detail in dict.fromkeys(r.detail for r in told if r.state is state):
-                    names = ", ".join(r.name for r in of_part if r.state is state and r.detail == detail)
-                    subject = "" if names == part.partition("=")[0] else f"{names}: "
-                    _log_once(f"{part}: {heading}: {subject}{detail}")
-        of_metrics = (of_part for part, of_part in found.items() if part.startswith("metrics"))
-        self.absent = tuple(r for of_part in of_metrics for r in of_part if r.state is State.WITHOUT)
+                told = [r for r in of_part if r.state is state]
+                if state is State.WITHOUT and part.startswith("metrics") and not self.cfg.plan:
+                    self.absent, told = tuple(told), []
+                for line in join_details(f"{r.name}: {r.detail}" for r in told):
+                    _log_once(f"{part}: {heading}: {line.removeprefix(part.partition('=')[0] + ': ')}")
 
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
@@ -237,7 +235,7 @@ class Job:
         """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user."""
         try:
             with user_errors(), disk_errors_as_one_line(), lost_processes_as_one_line(), panics_as_errors():
-                if self.absent is None:
+                if not self.checked:
                     self.check()
                 task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)
                 depth = 0 if self.task == "run" else DEPTH  # runs read records only
@@ -324,7 +322,7 @@ def _readers(find: Callable[[Job], Iterable[Filter]], job: Job) -> Found:
 
 def _models(job: Job) -> Found:
     if job.choices.get("models") == "demo" and "demo" not in job.cfg.pool:
-        _log_once("models=demo: a dry run with toy models, whose result compares with no run of real ones")
+        _log_once("models=demo: dry run with toy models; do not compare its result with real models")
     device = device_type(job.cfg.device)
     for model in job.models.values():
         check_computed(model.training.precision_on(device), device)

@@ -174,7 +174,7 @@ def write_result(
     references = reference_runs(result, others, committed).values()
     random = [run for runs in references for run in runs if run.filter == REFERENCE]
     job.tracker.finish(result, folder / result.run_id, random)
-    table = run_table(result, others, committed, frozenset(r.detail for r in job.absent or ()))
+    table = run_table(result, others, committed, frozenset(r.detail for r in job.absent))
     table.notes.extend(next_steps(job))
     print_tables([table], stderr=True)
     print_result(str(path))

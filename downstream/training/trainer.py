@@ -6,7 +6,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -216,7 +215,7 @@ class Trainer:
         stepper.model.train()
         started = time.monotonic()
         earlier_seconds = state.seconds
-        with bar if accelerator.is_main_process else nullcontext(lambda amount, text="": None) as advance:
+        with bar as advance:
             for index, batch in zip(steps, self._load(data, steps, ranks), strict=True):
                 stepped = stepper.step(index, config.lr_at(index), batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)

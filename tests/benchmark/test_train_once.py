@@ -49,7 +49,9 @@ def test_validation_finds_the_same_training(
     first, second = trained(trackers[0], None), trained(trackers[1], 8)
     said = [line for line in caplog.messages if "epochs" in line]
     time = "no earlier run to estimate the time from"
-    assert said == [f"dual_encoder: 16 samples, 2 epochs of 8 pairs; {time}"], "once: the second is found"
+    assert said == [f"dual_encoder: training on 8 pairs for 2 epochs (16 samples); {time}"], (
+        "once: the second is found"
+    )
     assert first.folder == second.folder
     assert first.report == second.report
     assert trackers[0].losses() == trackers[1].losses()  # read from the report
