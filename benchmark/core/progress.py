@@ -132,8 +132,7 @@ def _status(done: int, total: int, unit: str, seconds: float, text: str) -> str:
     if not 0 < done <= total:
         return text or f"{done:,} of {total:,} {unit}"
     left = timedelta(seconds=round(seconds * (total - done) / done))
-    rate = done / seconds if seconds else 0.0
-    rates = [f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.1f} {unit}/s"] if rate >= 1 else []
+    rates = [f"{done / seconds:,.0f} {unit}/s"] if 0 < seconds <= done else []
     counts = ", ".join([f"{done:,} of {total:,} {unit}", *rates, *([text] if text else [])])
     return f"{100 * done // total}%, {left} left ({counts})"
 

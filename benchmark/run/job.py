@@ -186,8 +186,6 @@ class Job:
     def check(self) -> None:
         """Raise `UserError` with everything that is missing or wrong, the pool first; log what comes on first use.
 
-        `run` says in its last line which metrics are absent, a plan at once and why.
-
         Takes seconds: nothing is scored, drawn, fetched or trained. Unless the command is a plan, the downstream
         models are tried once, see `trials`.
         """

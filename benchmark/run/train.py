@@ -140,7 +140,9 @@ def train_model(
             time = "no earlier run to estimate the time from"
             if earlier:
                 time = f"about {timedelta(seconds=round(earlier[0]))}, as in {earlier[1]}"
-            length = f"training on {pairs:,} pairs for {epochs} epochs ({samples:,} samples)"
+            length = (
+                f"training on {pairs:,} pairs for {epochs} epoch{'s' * (epochs != '1')} ({samples:,} samples)"
+            )
             log.info("%s: %s; %s", model.name, length, time)
         report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)

@@ -32,8 +32,8 @@ def test_a_log_file_has_date_and_time_in_each_line(tmp_path: Path, caplog: pytes
     [
         (1000, 4000, 100.0, "", "25%, 0:05:00 left (1,000 of 4,000 images, 10 images/s)"),
         (1, 3, 60.0, "9 pairs/s", "33%, 0:02:00 left (1 of 3 images, 9 pairs/s)"),  # slow: 0.02 images/s
-        (399, 400, 133.0, "loss 0.5", "99%, 0:00:00 left (399 of 400 images, 3.0 images/s, loss 0.5)"),
-        (400, 400, 50.0, "", "100%, 0:00:00 left (400 of 400 images, 8.0 images/s)"),
+        (399, 400, 133.0, "loss 0.5", "99%, 0:00:00 left (399 of 400 images, 3 images/s, loss 0.5)"),
+        (400, 400, 50.0, "", "100%, 0:00:00 left (400 of 400 images, 8 images/s)"),
         (0, 400, 50.0, "", "0 of 400 images"),
         (0, 0, 50.0, "CoreNLP, 12 MB", "CoreNLP, 12 MB"),  # of unknown size
         (5, 4, 50.0, "", "5 of 4 images"),  # more came than was expected
