@@ -32,13 +32,10 @@ def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 @dataclass(frozen=True)
 class StoredImages(Iterable[Image.Image]):
-    """Images on disk, each decoded when its turn comes; `pixel_batches` decodes many of them in processes.
-
-    A progress bar named `title` shows how many were taken.
-    """
+    """Images on disk, each decoded when its turn comes; `pixel_batches` decodes many of them in processes."""
 
     items: Sequence[Loadable]
-    title: str
+    title: str  # of the progress bar
 
     def __iter__(self) -> Iterator[Image.Image]:
         return (item.load() for item in tracked(self.title, self.items, len(self.items), "images"))
@@ -64,7 +61,7 @@ def pixel_batches(
         with progress(images.title, len(images.items), "images") as advance:
             for batch in workers.batches(batches):
                 yield batch.pixels
-                advance(len(batch.pixels))
+                advance(len(batch.pixels), "")
     else:
         yield from (preprocess(chunk).to(device) for chunk in chunks(images, size))
 

@@ -138,7 +138,9 @@ def _problem(settings: Sequence[str], others: Sequence[str]) -> str:
         return ""  # a part of the user's, which is not imported for a suggestion
     kept = [other for other in others if other.partition("=")[0] not in names]
     try:
-        values = [setting for setting in settings if not setting.endswith("=")]  # without a value: only a name
+        values = [
+            setting for setting in settings if not setting.endswith("=")
+        ]  # without a value: only a name
         cfg = compose("config", [*kept, *normalised(values)])
         if checked := [name for name in names if name not in GROUPS]:
             check_settings(cfg, checked)
@@ -161,7 +163,9 @@ def _candidates(
         if group == "metrics" and "task=report" in others:
             yield [[f"task.columns={value}"]]
         yield [[f"{group}={value}"]]
-        yield [[f"{group}={close}"] for close in get_close_matches(value.casefold(), shipped_names(group), n=1)]
+        yield [
+            [f"{group}={close}"] for close in get_close_matches(value.casefold(), shipped_names(group), n=1)
+        ]
     ranks = {first: rank for rank, first in enumerate(FIRST)}
     ranked = sorted(known, key=lambda other: ranks.get(other.partition(".")[0], len(FIRST)))
     by_last = {other: other.rpartition(".")[2] for other in ranked}
@@ -186,7 +190,9 @@ def _candidates(
 
 def _configs_with(setting: str, group: str) -> list[str]:
     """Return the configs of a group that have a setting, only those that need its value if there are some."""
-    texts = {name: (CONF / group / f"{name}.yaml").read_text(encoding="utf-8") for name in shipped_names(group)}
+    texts = {
+        name: (CONF / group / f"{name}.yaml").read_text(encoding="utf-8") for name in shipped_names(group)
+    }
     having, needing = (
         sorted(name for name, text in texts.items() if re.search(pattern, text, re.MULTILINE))
         for pattern in (rf"^ *{re.escape(setting)}:", rf"^ *{re.escape(setting)}: \?\?\?")

@@ -35,10 +35,14 @@ def setting_lines(group: str, name: str, width: int) -> list[str]:
     if path.is_file():
         comments |= _comments(path, TRAINING if group == "training" else group)
     else:
-        parts = [n for n in (cfg[group], *cfg[group].values()) if isinstance(n, DictConfig) and "_target_" in n]
+        parts = [
+            n for n in (cfg[group], *cfg[group].values()) if isinstance(n, DictConfig) and "_target_" in n
+        ]
         about = (inspect.getdoc(get_object(parts[0]["_target_"])) or name).split("\n\n")[0].splitlines()
     # A task's settings that other tasks read too have its name.
-    nodes = [TRAINING] if group == "training" else [group, *([name] if group == "task" and name in cfg else [])]
+    nodes = (
+        [TRAINING] if group == "training" else [group, *([name] if group == "task" and name in cfg else [])]
+    )
     with open_dict(cfg):
         for other in cfg.keys() - {node.partition(".")[0] for node in nodes}:
             del cfg[other]
@@ -46,7 +50,10 @@ def setting_lines(group: str, name: str, width: int) -> list[str]:
     found = sorted(_settings(cfg, "", Arguments.of(setting_types())), key=lambda found: found[0].count("."))
     for setting, default, kind, meaning in found:
         if any(setting.startswith(f"{node}.") for node in nodes):
-            must, text = "" if kind in (Any, None) else requirement(kind), meaning or comments.get(setting, "")
+            must, text = (
+                "" if kind in (Any, None) else requirement(kind),
+                meaning or comments.get(setting, ""),
+            )
             lines.append(f"  {setting}={default}")
             words = "; ".join(dict.fromkeys(filter(None, [must, text])))
             lines += textwrap.wrap(words, width, initial_indent=" " * 6, subsequent_indent=" " * 6)
@@ -74,7 +81,9 @@ def _meanings(target: str) -> dict[str, str]:
     texts = [inspect.getdoc(part) or "" for part in (made, getattr(made, "__init__", None))]
     found = ARGUMENT.findall("\n".join(text.partition("Args:\n")[2].partition("\n\n")[0] for text in texts))
     sentences = {name: re.split(r"(?<!\sal)\.\s", " ".join(text.split()))[0] for name, text in found}
-    return {name: re.sub(r"\bNone\b", "null", s).replace("`", "").rstrip(".") for name, s in sentences.items()}
+    return {
+        name: re.sub(r"\bNone\b", "null", s).replace("`", "").rstrip(".") for name, s in sentences.items()
+    }
 
 
 def _comments(path: Path, package: str) -> dict[str, str]:

@@ -75,49 +75,37 @@ def log_to_file(path: Path, *, alone: bool = False) -> Iterator[None]:
         handler.close()
 
 
-class Advance(Protocol):
-    """Moves a bar."""
-
-    def __call__(self, amount: int, text: str = "") -> None:
-        """Count `amount` as done, and show `text`, such as a loss, until the next call."""
-
-
 @contextmanager
-def progress(title: str, total: int, unit: str) -> Iterator[Advance]:
-    """Yield what moves a bar of `total`: per cent, time left, counts, units per second.
+def progress(title: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]]:
+    """Yield ``advance(amount, text)``, which moves a bar of `total` and shows `text`, such as a loss, at its end.
 
     A terminal shows the bar once the block has taken `SHOW_AFTER_SECONDS`. Elsewhere the log gets a line at most
-    every `LOG_EVERY_SECONDS`.
+    every `LOG_EVERY_SECONDS`. Only the main process of a launch shows anything.
     """
     started = last = time.monotonic()
     done = 0
     show: Callable[[str], None] | None = None
 
-    def advance(amount: int, text: str = "") -> None:
+    def advance(amount: int, text: str) -> None:
         nonlocal done, last
         done, now = done + amount, time.monotonic()
+        line = f"{title}: {_status(done, total, unit, now - started, text)}"
         if show:
-            show(_status(done, total, unit, now - started, text))
+            show(line)
         elif now - last >= LOG_EVERY_SECONDS:
             last = now
-            log.info("%s: %s", title, _status(done, total, unit, now - started, text))
+            log.info("%s", line)
 
-    if not sys.stderr.isatty() or not _console().is_interactive:
+    if not (is_main_process() and sys.stderr.isatty() and _console().is_interactive):
         yield advance
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.table import Column
+    from rich.progress import BarColumn, Progress, TextColumn
 
-    # On a narrow terminal the text loses its end, and the other columns nothing.
-    columns = (
-        TextColumn("{task.description}", markup=False, table_column=Column(min_width=len(title))),
-        BarColumn(10, table_column=Column(min_width=10)),
-        TimeElapsedColumn(Column(min_width=7)),
-        TextColumn("{task.fields[text]}", markup=False),
-    )
+    columns = BarColumn(10), TextColumn("{task.description}", markup=False)
     bars = Progress(*columns, console=_console(), transient=True)
-    bar = bars.add_task(title, total=total, text=f"0 of {total:,} {unit}")
-    show = lambda text: bars.update(bar, completed=done, text=text)  # noqa: E731
+    room = _console().width - 12  # rich would hide the bar if the line were longer
+    bar = bars.add_task(f"{title}: 0 of {total:,} {unit}", total=None)  # the bar pulses until it is moved
+    show = lambda line: bars.update(bar, description=line[:room], total=total, completed=done)  # noqa: E731
     starting = Timer(SHOW_AFTER_SECONDS, bars.start)
     starting.daemon = True
     atexit.register(bars.live.stop)  # an error may end the process before it closes a generator with a bar
@@ -136,7 +124,7 @@ def tracked(title: str, items: Iterable[T], total: int, unit: str) -> Iterator[T
     with progress(title, total, unit) as advance:
         for item in items:
             yield item
-            advance(1)
+            advance(1, "")
 
 
 def _status(done: int, total: int, unit: str, seconds: float, text: str) -> str:
@@ -144,8 +132,7 @@ def _status(done: int, total: int, unit: str, seconds: float, text: str) -> str:
     if not 0 < done <= total:
         return text or f"{done:,} of {total:,} {unit}"
     left = timedelta(seconds=round(seconds * (total - done) / done))
-    rate = done / seconds if seconds else 0.0
-    rates = [f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.1f} {unit}/s"] if rate >= 0.1 else []
+    rates = [f"{done / seconds:,.0f} {unit}/s"] if 0 < seconds <= done else []
     counts = ", ".join([f"{done:,} of {total:,} {unit}", *rates, *([text] if text else [])])
     return f"{100 * done // total}%, {left} left ({counts})"
 

@@ -65,7 +65,9 @@ def print_needs(found: Found) -> list[Requirement]:
     parts = {r: part for part, of_part in found.items() for r in of_part if r.state is not State.PRESENT}
     alike: dict[tuple[State, str], list[Requirement]] = defaultdict(list)
     for requirement in sorted(parts, key=lambda r: list(STYLES).index(r.state)):
-        alike[requirement.state, requirement.detail.partition(": ")[2] or requirement.detail].append(requirement)
+        alike[requirement.state, requirement.detail.partition(": ")[2] or requirement.detail].append(
+            requirement
+        )
     for (state, remedy), requirements in alike.items():
         for requirement in requirements:
             size = f", {requirement.size / 1e6:,.0f} MB" if requirement.size else ""
@@ -98,7 +100,9 @@ def _print(line: str, style: str = "") -> None:
     """Print a line, folded between words to the width of the terminal; the style is of its first column."""
     width = min(shutil.get_terminal_size().columns, WIDTH)
     # As paths can be pasted uncut.
-    folded = textwrap.wrap(line, width, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
+    folded = textwrap.wrap(
+        line, width, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False
+    )
     for number, part in enumerate(folded):
         text = shown(part)
         text.stylize(style if number == 0 else "", 0, len(INDENT))

@@ -86,8 +86,8 @@ class Job:
     sweep: Path | None = None  # folder of the sweep that the job belongs to; None for a single run
     # Pools and evaluation sets by their settings, for all jobs of a command.
     built: dict[str, Any] = field(default_factory=dict)
-    # The requirements without which metrics will be absent; None until `check` has looked.
-    absent: tuple[Requirement, ...] | None = None
+    checked: bool = False
+    absent: tuple[Requirement, ...] = ()  # those of metrics that will be absent, as `check` found
 
     @property
     def task(self) -> str:
@@ -188,8 +188,6 @@ class Job:
     def check(self) -> None:
         """Raise `UserError` with everything that is missing or wrong, the pool first; log what comes on first use.
 
-        `run` says in its last line which metrics are absent, a plan at once and why.
-
         Takes seconds: nothing is scored, drawn, fetched or trained. Unless the command is a plan, the downstream
         models are tried once, see `trials`.
         """
@@ -207,16 +205,14 @@ class Job:
             )
             raise MistakesError(join_details(missing) + [WAYS_ON] * helps)
         self._leave_out_absent_sets(found)
+        self.checked = True
         for part, of_part in found.items():
             for state, heading in LOGGED.items():
-                later = state is State.WITHOUT and part.startswith("metrics") and not self.cfg.plan
-                told = () if later else of_part
-                for detail in dict.fromkeys(r.detail for r in told if r.state is state):
-                    names = ", ".join(r.name for r in of_part if r.state is state and r.detail == detail)
-                    subject = "" if names == part.partition("=")[0] else f"{names}: "
-                    _log_once(f"{part}: {heading}: {subject}{detail}")
-        of_metrics = (of_part for part, of_part in found.items() if part.startswith("metrics"))
-        self.absent = tuple(r for of_part in of_metrics for r in of_part if r.state is State.WITHOUT)
+                told = [r for r in of_part if r.state is state]
+                if state is State.WITHOUT and part.startswith("metrics") and not self.cfg.plan:
+                    self.absent, told = tuple(told), []
+                for line in join_details(f"{r.name}: {r.detail}" for r in told):
+                    _log_once(f"{part}: {heading}: {line.removeprefix(part.partition('=')[0] + ': ')}")
 
     def _leave_out_absent_sets(self, found: dict[str, list[Requirement]]) -> None:
         """Drop evaluation sets that may be absent, and are, from the command, as ``'~evalset.NAME'`` does."""
@@ -260,7 +256,7 @@ class Job:
         """Check the command unless `check` has, and run its task. Raises `UserError` for any mistake of the user."""
         try:
             with user_errors(), disk_errors_as_one_line(), lost_processes_as_one_line(), panics_as_errors():
-                if self.absent is None:
+                if not self.checked:
                     self.check()
                 task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)
                 depth = 0 if self.task == "run" else DEPTH  # runs read records only
@@ -347,7 +343,7 @@ def _readers(find: Callable[[Job], Iterable[Filter]], job: Job) -> Found:
 
 def _models(job: Job) -> Found:
     if job.choices.get("models") == "demo" and "demo" not in job.cfg.pool:
-        _log_once("models=demo: a dry run with toy models, whose result compares with no run of real ones")
+        _log_once("models=demo: dry run with toy models; do not compare its result with real models")
     device = device_type(job.cfg.device)
     for model in job.models.values():
         check_computed(model.training.precision_on(device), device)

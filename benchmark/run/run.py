@@ -179,7 +179,7 @@ def write_result(
     same = [r for r in others if r.protocol.fingerprint == protocol.fingerprint]
     verdict = board_verdict(same, RunFolders(places), committed).lines
     job.tracker.finish(result, folder / result.run_id, random, verdict)
-    table = run_table(result, others, committed, frozenset(r.detail for r in job.absent or ()))
+    table = run_table(result, others, committed, frozenset(r.detail for r in job.absent))
     table.notes.extend([] if job.sweep else verdict)  # a sweep ends with it
     table.notes.extend(next_steps(job))
     print_tables([table], stderr=True)

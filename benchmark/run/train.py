@@ -133,7 +133,12 @@ def train_model(
             samples, pairs = model.training.samples_seen, len(subset.epochs[0])
             epochs = f"{samples / pairs:,.1f}".removesuffix(".0")
             log.info(
-                "%s: %s samples, %s epochs of %s pairs", model.name, f"{samples:,}", epochs, f"{pairs:,}"
+                "%s: training on %s pairs for %s epoch%s (%s samples)",
+                model.name,
+                f"{pairs:,}",
+                epochs,
+                "s" * (epochs != "1"),
+                f"{samples:,}",
             )
         report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)

@@ -13,7 +13,7 @@ from PIL import Image
 from torch import nn
 
 from benchmark.core.errors import UserError
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from downstream.batching import StoredImages, pixel_batches, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.protocols import FrozenTower
@@ -120,16 +120,15 @@ def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -
     nn.init.zeros_(head.bias)
     optimizer = torch.optim.SGD(head.parameters(), lr=LR, momentum=MOMENTUM)
     steps = loader(batches, range(len(batches)), tower.workers, tower.device, batches.item_bytes)
-    with progress(f"linear probe of {name}", batches.budget, "images") as advance:
-        for step, (pixels, labels) in enumerate(steps):
-            optimizer.param_groups[0]["lr"] = LR * 0.5 * (1 + math.cos(math.pi * step / len(batches)))
-            # Cloned: a tensor made in inference mode cannot take part in a gradient.
-            features = tower.features(pixels).clone()
-            loss = nn.functional.cross_entropy(head(features), labels.to(tower.device))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            advance(len(labels))
+    bar = tracked(f"linear probe of {name}", steps, len(batches), "steps")
+    for step, (pixels, labels) in enumerate(bar):
+        optimizer.param_groups[0]["lr"] = LR * 0.5 * (1 + math.cos(math.pi * step / len(batches)))
+        # Cloned: a tensor made in inference mode cannot take part in a gradient.
+        features = tower.features(pixels).clone()
+        loss = nn.functional.cross_entropy(head(features), labels.to(tower.device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
     return head
 
 

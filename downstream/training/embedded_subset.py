@@ -107,7 +107,7 @@ def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int, device:
             arrays = [pa.array(values, kind) for values, kind in zip(columns, ROWS.types, strict=True)]
             file.write_table(pa.table(arrays, schema=ROWS))
             done += count
-            advance(count)
+            advance(count, "")
 
 
 def embed_subset(

@@ -6,7 +6,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -212,11 +211,10 @@ class Trainer:
         ranks = (accelerator.process_index, accelerator.num_processes)
         steps = range(state.step, config.steps)
         started_at = config.seen_after(state.step)
-        bar = progress(f"train {self.name}", config.samples_seen - started_at, "samples")
         stepper.model.train()
         started = time.monotonic()
         earlier_seconds = state.seconds
-        with bar if accelerator.is_main_process else nullcontext(lambda amount, text="": None) as advance:
+        with progress(f"train {self.name}", config.samples_seen - started_at, "samples") as advance:
             for index, batch in zip(steps, self._load(data, steps, ranks), strict=True):
                 stepped = stepper.step(index, config.lr_at(index), batch)
                 before, seen = config.seen_after(index), config.seen_after(index + 1)

@@ -7,7 +7,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -22,7 +22,7 @@ from benchmark.core.devices import default_precision
 from benchmark.core.distributed import wait_for_all
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.paths import atomic_folder
-from benchmark.core.progress import Advance, progress
+from benchmark.core.progress import progress
 from benchmark.core.ranges import FractionBelowOne, PositiveFloat, PositiveInt, Seed
 from benchmark.models.checkpoints import load_model, load_pretrained, quiet_transformers
 
@@ -114,8 +114,7 @@ def train(
     wait_for_all(device)
     epochs = ShuffledEpochs(items, recipe.batch, recipe.seed)
     steps = recipe.epochs * len(epochs) // recipe.batch
-    bar = progress(title, steps, "steps") if is_main_process() else nullcontext(lambda amount, text="": None)
-    with preserved_rng_state(), quiet_transformers(), bar as advance:
+    with preserved_rng_state(), quiet_transformers(), progress(title, steps, "steps") as advance:
         trainer = Trainer(
             model,
             _use_one_gpu(TrainingArguments(**_arguments(recipe, steps, checkpoints, device)), device),
@@ -189,7 +188,7 @@ def preserved_rng_state() -> Iterator[None]:
         np.random.set_state(legacy)  # noqa: NPY002
 
 
-def _bar(base: type, advance: Advance) -> Any:
+def _bar(base: type, advance: Callable[[int, str], None]) -> Any:
     """Return a callback, of transformers' class `base`, that advances the progress bar."""
 
     class Bar(base):  # type: ignore[misc]

@@ -48,7 +48,9 @@ def test_validation_finds_the_same_training(
 
     first, second = trained(trackers[0], None), trained(trackers[1], 8)
     said = [line for line in caplog.messages if "epochs" in line]
-    assert said == ["dual_encoder: 16 samples, 2 epochs of 8 pairs"], "once: the second is found"
+    assert said == ["dual_encoder: training on 8 pairs for 2 epochs (16 samples)"], (
+        "once: the second is found"
+    )
     assert first.folder == second.folder
     assert first.report == second.report
     assert trackers[0].losses() == trackers[1].losses()  # read from the report

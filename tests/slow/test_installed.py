@@ -77,7 +77,7 @@ def test_parts_of_each_kind_run_from_an_empty_folder(pairsift: Path, tmp_path: P
     command = ["pool=img2dataset", f"pool.url={pool}", "size.samples=20", "models=demo", *own_run(tmp_path)]
     done = completed(pairsift, *command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "models=demo: a dry run with toy models" in done.stderr
+    assert "models=demo: dry run with toy models" in done.stderr
     assert_all_kinds(json.loads(Path(tmp_path, done.stdout.splitlines()[-1]).read_text()))
     done = completed(pairsift, "task=my_tasks:count", *command[:2], cwd=tmp_path)
     assert done.stdout == "30\n", done.stderr

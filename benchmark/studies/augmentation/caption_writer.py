@@ -1,7 +1,6 @@
 """Augmenters, and their captions of a subset in parquet files of 1,000 samples each; an interrupted run resumes."""
 
 import json
-import logging
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -27,7 +26,6 @@ MAX_WORDS = 77  # per caption: "no more than 77 words" (DS-CLIP, appendix A)
 PART_SIZE = 1000  # samples per parquet file
 _MANIFEST = "augmentation.json"
 _DROPS = b"drops"
-log = logging.getLogger(__name__)
 
 
 class Augmenter(Identified, ABC):
@@ -65,10 +63,9 @@ def write_captions(
     parts = [range(start, min(start + PART_SIZE, len(subset))) for start in range(0, len(subset), PART_SIZE)]
     missing = [part for part in parts if not work.path(part).is_file()]
     if missing:
-        log.info("augment: %d of %d parts", len(missing), len(parts))
         with progress("augment", sum(map(len, missing)), "samples") as advance:
             for written in engine.run(work, missing):
-                advance(written)
+                advance(written, "")
     schemas = (pq.read_schema(work.path(part)) for part in parts)
     drops = (json.loads((schema.metadata or {}).get(_DROPS, b"{}")) for schema in schemas)
     return sum(map(Counter, drops), Counter[str]())

@@ -11,7 +11,7 @@ from benchmark.core.batch import Batch, model_text
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.records import Schema
 from benchmark.core.uids import encode_uids, make_uid
 from benchmark.engine.base import Engine
@@ -87,15 +87,14 @@ def score_texts(scorer: Filter, texts: list[str]) -> Scores:
     if isinstance(scorer, Composite):
         return scorer.combine([score_texts(part, texts) for part in scorer.filters.values()], uids)
     scores: list[Scores] = [np.empty(0, np.float32)]
-    with progress("score", len(texts), "texts") as advance:
-        for start in range(0, len(texts), scorer.batch_size):
-            part = slice(start, start + scorer.batch_size)
-            batch = Batch(uids[part], list(map(model_text, texts[part])))
-            for of in scorer.all_features().values():
-                extracted: dict[str, Any] = {**batch.features, **of.extract(batch)}
-                batch = replace(batch, features=extracted)
-            scores.append(scorer.score(batch))
-            advance(len(scores[-1]))
+    starts = range(0, len(texts), scorer.batch_size)
+    for start in tracked("score", starts, len(starts), "batches"):
+        part = slice(start, start + scorer.batch_size)
+        batch = Batch(uids[part], list(map(model_text, texts[part])))
+        for of in scorer.all_features().values():
+            extracted: dict[str, Any] = {**batch.features, **of.extract(batch)}
+            batch = replace(batch, features=extracted)
+        scores.append(scorer.score(batch))
     return np.concatenate(scores)
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import TarIndex
@@ -52,12 +52,10 @@ class PoolSample(Pool):
     def _draw(self, count: int, rng: np.random.Generator) -> dict[Shard, npt.NDArray[np.int64]]:
         shards = self._whole.shards(IMAGE)
         sizes: dict[Shard, int] = {}
-        with progress("draw", min(SHARDS, len(shards)), "shards") as advance:
-            for number in rng.permutation(len(shards)):
-                if len(sizes) >= SHARDS and sum(sizes.values()) >= count:
-                    break
-                sizes[shards[number]] = self._usable(shards[number])
-                advance(1)
+        for number in tracked("draw", rng.permutation(len(shards)), min(SHARDS, len(shards)), "shards"):
+            if len(sizes) >= SHARDS and sum(sizes.values()) >= count:
+                break
+            sizes[shards[number]] = self._usable(shards[number])
         self.drawn_from = sum(sizes.values())
         if not self.drawn_from:
             reasons = (

@@ -58,7 +58,7 @@ def measure(encoder: Encoder, texts: Sequence[str], seed: int) -> Similarities:
             own[rows] = np.einsum("nsd,nd->ns", images, vectors)
             if len(rendered) > 1:
                 other[rows] = np.einsum("nsd,nd->ns", images, np.roll(vectors, 1, axis=0))
-            advance(len(rendered))
+            advance(len(rendered), "")
     return Similarities(own, other)
 
 

@@ -127,7 +127,7 @@ def _check_vocabulary(vocabulary: Vocabulary, pool: Pool, config: LabelConfig) -
 
 def _fit(model: TopicModel, documents: Documents, config: LabelConfig) -> None:
     with progress("topics", config.passes * documents.counts.shape[0], "images") as advance:
-        model.fit(documents.counts, config.passes, advance)
+        model.fit(documents.counts, config.passes, lambda images: advance(images, ""))
 
 
 def _write_labels(

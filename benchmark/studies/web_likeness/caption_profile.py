@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json, hash_text
-from benchmark.core.progress import progress
+from benchmark.core.progress import tracked
 from benchmark.core.records import Schema
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import Provenance, provenance
@@ -68,13 +68,12 @@ def sample_captions(pool: Pool, count: int, seed: int) -> list[str]:
     shards = pool.shards(TEXT)
     captions: list[str] = []
     unusable: Counter[str] = Counter()
-    with progress("captions", min(SHARDS, len(shards)), "shards") as advance:
-        for position, number in enumerate(rng.permutation(len(shards))):
-            if position >= SHARDS and len(captions) >= count:
-                break
-            batches = pool.batches(shards[number], TEXT, max(ROWS, count), unusable)
-            captions += next((batch.texts for batch in batches if batch.texts), [])
-            advance(1)
+    order = tracked("captions", rng.permutation(len(shards)), min(SHARDS, len(shards)), "shards")
+    for position, number in enumerate(order):
+        if position >= SHARDS and len(captions) >= count:
+            break
+        batches = pool.batches(shards[number], TEXT, max(ROWS, count), unusable)
+        captions += next((batch.texts for batch in batches if batch.texts), [])
     if not captions:
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(unusable.items())) or "empty"
         raise UserError(
