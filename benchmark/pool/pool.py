@@ -207,10 +207,7 @@ class Pool:
                 path.unlink(missing_ok=True)
 
     def count(self) -> int | None:
-        """Return the number of samples that the metadata lists; None for a pool without metadata.
-
-        Without those that img2dataset could not download, by the column ``status``; not looked up if they are remote.
-        """
+        """Return how many samples the metadata lists, without failed downloads if it is local; None without any."""
         if not self._metadata:
             return None
         total, drops = 0, Counter[str]()

@@ -25,21 +25,16 @@ CHUNK = 256  # images that a thread decodes at a time
 
 
 def find_unreadable(subset: Subset, uids: UidArray) -> dict[str, str]:
-    """Return the pairs, by uid in hex, whose image no tar holds or cannot be decoded, and why.
+    """Return which of some selected pairs, by uid in hex, have no image that can be decoded, and why.
 
-    Each image is decoded once; the reasons are cached.
-
-    Args:
-        subset: the selected samples that are in the tars.
-        uids: the selected pairs to look at, sorted.
+    `subset` holds the pairs that are in the tars. Each image is decoded once; the reasons are cached.
     """
-    rows = find_uids(subset.uids, uids)
-    absent = dict.fromkeys(decode_uids(uids[rows < 0]), IMAGE_MISSING)
-    rows = rows[rows >= 0]
+    found = find_uids(subset.uids, uids)
+    absent, rows = dict.fromkeys(decode_uids(uids[found < 0]), IMAGE_MISSING), found[found >= 0]
     files = [shard.version for shard in subset.shards]
     cached = cache_folder("readable") / f"{hash_json([hash_bytes(uids.tobytes()), files, DECODER], 16)}.json"
     if (known := read_cached(cached)) is not None:
-        return absent | known
+        return absent | dict(known)
     broken = dict[str, str]()
     chunks = np.split(rows, range(CHUNK, len(rows), CHUNK))
     with progress("check", len(rows), "images") as advance, ThreadPoolExecutor(os.cpu_count()) as threads:

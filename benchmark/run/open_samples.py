@@ -30,9 +30,8 @@ AnySubset = Subset | StreamedSubset
 
 def open_samples(job: Job, selected: Selected) -> tuple[AnySubset, Selected]:
     """Open the samples with their other captions; return them with their selection, see `open_readable`."""
-    if job.cfg.training.source == "stream":
-        return open_stream(job, selected)
-    return open_readable(job, selected, job.captions)
+    is_stream = job.cfg.training.source == "stream"
+    return open_stream(job, selected) if is_stream else open_readable(job, selected, job.captions)
 
 
 def open_readable(
@@ -79,9 +78,7 @@ def open_readable(
 
 
 def open_stream(job: Job, selected: Selected) -> tuple[StreamedSubset, Selected]:
-    """Open the selected samples as a stream; return them with their selection.
-
-    They are resharded first, see `open_readable`, unless the pool is a subset of just them.
+    """Open the selected samples, see `open_readable`, as a stream, resharded first unless the pool is just them.
 
     Raises `UserError` if epochs differ, or if its tars lack pairs.
     """
@@ -100,8 +97,7 @@ def open_stream(job: Job, selected: Selected) -> tuple[StreamedSubset, Selected]
         location = str(job.cfg.training.shards or cached)
         log.info("subset: resharding %s pairs to %s", f"{len(uids):,}", location)
         write_shards(pool, subset.pool, uids, location, job.engine, size)
-    uids = selected.selection.uids
-    images = pool if pool.is_local else None
+    uids, images = selected.selection.uids, pool if pool.is_local else None
     streamed = StreamedSubset(location, uids, job.captions.of(uids), tolerate, images)
     if len(streamed) < len(uids):
         raise UserError(

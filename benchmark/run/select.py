@@ -118,8 +118,7 @@ def _choose(job: Job, table: ScoreTable) -> Selection:
         passing, k, size = readable + len(table.unreadable), readable, str(job.cfg.size.samples)
         if size != ALL:  # of all pairs that pass, whether or not they can be read
             k = max(1, round(passing * float(size.removesuffix("%")) / 100))
-        if passing == readable:
-            log.info("size: %s of the %s pairs that pass: %s", size, f"{passing:,}", f"{k:,}")
+            log.info("size: %s of the %s pairs that pass are %s", size, f"{passing:,}", f"{k:,}")
         if "budget" in NEEDS.get(job.task, ()):
             check_budget(job.cfg, job.overrides, k)
     epochs = -(-_most_samples(job) // max(1, k))

@@ -52,9 +52,7 @@ class BoundedSource(ScoreSource):
         return self._readable(uids[rows], self._bounds.apply(scores[rows]))
 
     def _readable(self, uids: UidArray, scores: Scores) -> Block:
-        if not self._passed_over:
-            return uids, scores
-        rows = np.flatnonzero(self._unreadable.find(uids) < 0)
+        rows = np.flatnonzero(self._unreadable.find(uids) < 0) if self._passed_over else slice(None)
         return uids[rows], scores[rows]
 
     def _sees(self, scores: Scores) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -145,7 +145,7 @@ def test_a_percentage_is_of_the_pairs_that_pass(
     uids, manifest = selected(run, *bounded, "filter.minimum=0.5")
     passing = manifest["scored"]
     assert 1 < manifest["k"] == len(uids) == round(passing / 4) < 10
-    assert f"size: 25% of the {passing} pairs that pass: {len(uids)}" in caplog.messages
+    assert f"size: 25% of the {passing} pairs that pass are {len(uids)}" in caplog.messages
     assert selected(run, *command, "filter=random", f"size={len(uids)}", "filter.minimum=0.5")[0] == uids
     (path,) = (Path(run(*bounded, "size=0.1%").stdout.splitlines()[-1]),)
     assert path.name.endswith("-0.1pct-seed0.npy")
