@@ -8,7 +8,7 @@ from argparse import ArgumentError, ArgumentParser
 from collections.abc import Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override, RangeSweep
+from hydra.core.override_parser.types import Glob, Override
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -34,9 +34,6 @@ RESOLVED = re.compile(r"\$\{oc\.(?:[^{}]|\$\{[^{}]*\})*\}")
 NESTED = re.compile(r"\$\{[^{}\"]*\$\{[^{}\"]*\}[^{}\"]*\}")  # which Hydra reads in quotes
 PATH = re.compile(r"(/|\.\.?/|[a-z0-9+]+://)[^,\[\]{}\"$]*")
 
-MAX_CHARACTERS = 4_096  # of a value: the longest path that Linux opens; Python reads integers of 4,300 digits
-MAX_VALUES = 1_000  # of a range; its values are listed
-
 
 # Hydra's options, which may be between settings; its own parser takes settings only in one piece.
 OPTIONS = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
@@ -55,20 +52,17 @@ for _long in ("--resolve", "--hydra-help"):
 def normalised(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a command as Hydra reads them: settings, then options.
 
-    Raises `UserError` if an argument is too long, is not a setting, or has an impossible value.
+    Raises `UserError` if an argument is not a setting, or has an impossible value.
     """
-    for argument in arguments:
-        name, _, value = argument.partition("=")
-        if len(value) > MAX_CHARACTERS:
-            more = "put a longer list in a config of your own (--config-dir)"
-            raise UserError(f"{name} must have at most {MAX_CHARACTERS:,} characters; {more}")
     try:
         options, settings = OPTIONS.parse_known_args(arguments)
     except ArgumentError as error:
         raise UserError(str(error)) from None
     if (options.resolve or options.package) and not options.cfg:
         raise UserError("--resolve and --package must be with --cfg job")
-    if options.shell_completion and not any(re.match(r"(un)?install=(bash|zsh|fish)$|query=", s) for s in settings):
+    if options.shell_completion and not any(
+        re.match(r"(un)?install=(bash|zsh|fish)$|query=", s) for s in settings
+    ):
         raise UserError("--shell-completion must be with install=SHELL or uninstall=SHELL: bash, zsh or fish")
     given = {f"--{name.replace('_', '-')}": value for name, value in vars(options).items() if value}
     flags = [option if value is True else f"{option}={value}" for option, value in given.items()]
@@ -177,10 +171,6 @@ def sweep_values(override: Override) -> list[str]:
         if names := value.filter(shipped_names(override.key_or_group)):
             return names
         raise UserError(f"{override.input_line} must be a pattern that names of configs fit, such as glob(*)")
-    if isinstance(value, RangeSweep):
-        span = abs((value.stop or 0) - (value.start or 0))
-        if not span <= MAX_VALUES * abs(value.step):  # not a number, either
-            raise UserError(f"{override.input_line} must have at most {MAX_VALUES:,} values")
     if override.is_discrete_sweep():
         return list(override.sweep_string_iterator())
     return [override.get_value_element_as_str()]
