@@ -112,28 +112,24 @@ def _unknown(name: str, arguments: Sequence[str]) -> str:
         except USER_ERRORS:  # more is wrong
             others, known = [], list(_names(compose("config")))
         for candidates in _candidates(name, value, known, others):
-            problems = {" ".join(settings): _problem(settings, others) for settings in candidates[:MOST]}
-            if accepted := [
-                settings.removesuffix("=") for settings, problem in problems.items() if not problem
-            ]:
+            problems = {" ".join(typed): _problem(typed, others) for typed in candidates[:MOST]}
+            if accepted := [typed.removesuffix("=") for typed, problem in problems.items() if not problem]:
                 return f"there is no setting {name!r}; did you mean {' or '.join(accepted)}?"
-            refused = refused or next((p for settings, p in problems.items() if " " not in settings), "")
+            refused = refused or next((p for typed, p in problems.items() if " " not in typed), "")
     return f"there is no setting {name!r}; {refused or ALL}"
 
 
 def _problem(settings: Sequence[str], others: Sequence[str]) -> str:
     """Return why a command with these settings is wrong; empty if it is right."""
-    from benchmark.cli.check_settings import check_settings  # with pydantic
-
     names = [setting.partition("=")[0] for setting in settings]
-    if (
-        names[0] in GROUPS and ":" in settings[0]
-    ):  # a part of the user's, which is not imported for a suggestion
+    if names[0] in GROUPS and ":" in settings[0]:  # a part of the user's: not imported for a suggestion
         return ""
     kept = [other for other in others if other.partition("=")[0] not in names]
     try:
         cfg = compose("config", [*kept, *normalised([s for s in settings if not s.endswith("=")])])
         if names[-1] not in GROUPS:
+            from benchmark.cli.check_settings import check_settings  # with pydantic
+
             check_settings(cfg, names[-1:])
     except USER_ERRORS as error:
         return explain(error)

@@ -146,9 +146,6 @@ def _chosen(name: str, group: str, value: str) -> str:
         value = RESOLVED.sub(lambda found: str(OmegaConf.create({"value": found[0]}).value), value)
     except OmegaConfBaseException:
         raise UserError(f"{name}={value} must name an environment variable that is set") from None
-    if group == "seed" and (span := re.fullmatch(r"(\d+)(:|-|\.\.)(\d+)", value)):
-        listed = ",".join(map(str, range(int(span[1]), int(span[3]) + 1)[:10]))
-        raise UserError(f"seed={value} must be an integer; to sweep over seeds write seed={listed}")
     for part in [] if group in NUMBERS else re.split(r"[,()\[\]]", value):
         if NO_NAME.fullmatch(part.strip()):
             raise UserError(f"{name}={part} is unknown; {did_you_mean(part, shipped_names(group))}")

@@ -26,9 +26,7 @@ def setting_lines(group: str, name: str, width: int) -> list[str]:
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("config", [f"{group}={name}"])
-    settings = list(
-        _settings(cfg, "", Arguments.of(setting_types()), {group, name if group == "task" else ""})
-    )
+    settings = list(_settings(cfg, "", Arguments.of(setting_types()), [group, *[name] * (group == "task")]))
     path, shared = CONF / group / f"{name}.yaml", (CONF / "config.yaml").read_text(encoding="utf-8")
     comments = {key: text for key, text in COMMENT.findall(shared) if key in UNBOUNDED}
     comments |= dict(COMMENT.findall(path.read_text(encoding="utf-8"))) if path.is_file() else {}
@@ -39,7 +37,8 @@ def setting_lines(group: str, name: str, width: int) -> list[str]:
         about = "; ".join(
             dict.fromkeys(filter(None, ["" if kind in (Any, None) else requirement(kind), meaning]))
         )
-        lines += [f"  {setting}={default}", *(f"      {part}" for part in textwrap.wrap(about, width - 6))]
+        cut = default if len(default) <= width else f"{default[:width]}..."
+        lines += [f"  {setting}={cut}", *(f"      {part}" for part in textwrap.wrap(about, width - 6))]
     return ["", "Settings, with their defaults:", *lines] if lines else []
 
 

@@ -61,9 +61,8 @@ def print_needs(found: Found) -> list[Requirement]:
     parts = {r: part for part, of_part in found.items() for r in of_part if r.state is not State.PRESENT}
     alike: dict[tuple[State, str], list[Requirement]] = defaultdict(list)
     for requirement in sorted(parts, key=lambda r: list(State).index(r.state), reverse=True):
-        alike[requirement.state, requirement.detail.partition(": ")[2] or requirement.detail].append(
-            requirement
-        )
+        remedy = requirement.detail.partition(": ")[2] or requirement.detail
+        alike[requirement.state, remedy].append(requirement)
     for (state, remedy), requirements in alike.items():
         for requirement in requirements:
             size = f", {requirement.size / 1e6:,.0f} MB" if requirement.size else ""
