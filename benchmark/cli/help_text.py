@@ -81,19 +81,14 @@ def answer(arguments: Sequence[str]) -> str | None:
     if group not in GROUPS:
         raise UserError(f"--help {group} is unknown; {did_you_mean(group, [*GROUPS, *pages])}")
     if name:
-        return _described(group, name)
+        from benchmark.cli.setting_help import setting_lines  # with pydantic
+
+        path, found = CONF / group / f"{name}.yaml", name_own_parts(topics[:1])[0].partition("=")[2]
+        settings = setting_lines(group, found, WIDTH) if group != "training" else []  # they are of each model
+        return "\n".join([*(_header(path) if path.is_file() else []), *settings])
     paths = {name: CONF / group / f"{name}.yaml" for name in sorted(shipped_names(group))}
     configs = {name: "\n".join(_summary(path)) for name, path in paths.items()}
     return f"{group}=NAME: {GROUPS[group]}\n\n{_columns(configs)}"
-
-
-def _described(group: str, name: str) -> str:
-    """Return what a config, or a part of the user's, is, and its settings."""
-    from benchmark.cli.setting_help import setting_lines  # with pydantic
-
-    path = CONF / group / f"{name}.yaml"
-    found = name_own_parts([f"{group}={name}"])[0].partition("=")[2]
-    return "\n".join([*(_header(path) if path.is_file() else []), *setting_lines(group, found, WIDTH)])
 
 
 def _overview() -> str:

@@ -104,59 +104,42 @@ def _unknown(name: str, arguments: Sequence[str]) -> str:
     given = [a for a in arguments if "=" in a and not a.startswith("-")]
     others = [a for a in given if a.lstrip("+~").partition("=")[0] != name]
     value = next((a.partition("=")[2] for a in given if a not in others), "")
+    refused = ""
     GlobalHydra.instance().clear()
-    hint, refused = "", ""
     with initialize_config_dir(str(CONF), version_base="1.3"):
         try:
             known = list(_names(compose("config", others)))
         except USER_ERRORS:  # more is wrong
             others, known = [], list(_names(compose("config")))
         for candidates in _candidates(name, value, known, others):
-            problems = {tuple(settings): _problem(settings, others) for settings in candidates[:MOST]}
-            accepted = [settings for settings, problem in problems.items() if not problem]
-            refused = refused or next((p for s, p in problems.items() if p and len(s) == 1), "")
-            if accepted:
-                hint = _suggestion(accepted, others)
-                break
-    return f"there is no setting {name!r}; {hint or refused or ALL}"
-
-
-def _suggestion(accepted: Sequence[Sequence[str]], others: Sequence[str]) -> str:
-    """Return the words for settings that could be meant, of which the first may be a config instead of a given one."""
-    group = accepted[0][0].partition("=")[0]
-    if len(accepted[0]) > 1 and (given := next((o for o in others if o.partition("=")[0] == group), "")):
-        return f"it is a setting of {' or '.join(settings[0] for settings in accepted)}, not of {given}"
-    return f"did you mean {' or '.join(' '.join(settings).removesuffix('=') for settings in accepted)}?"
+            problems = {" ".join(typed): _problem(typed, others) for typed in candidates[:MOST]}
+            if accepted := [typed.removesuffix("=") for typed, problem in problems.items() if not problem]:
+                return f"there is no setting {name!r}; did you mean {' or '.join(accepted)}?"
+            refused = refused or next((p for typed, p in problems.items() if " " not in typed), "")
+    return f"there is no setting {name!r}; {refused or ALL}"
 
 
 def _problem(settings: Sequence[str], others: Sequence[str]) -> str:
     """Return why a command with these settings is wrong; empty if it is right."""
-    from benchmark.cli.check_settings import check_settings  # with pydantic
-
-    names = _typed(settings)
-    if any(name in GROUPS and ":" in setting for name, setting in zip(names, settings, strict=True)):
-        return ""  # a part of the user's, which is not imported for a suggestion
+    names = [setting.partition("=")[0] for setting in settings]
+    if names[0] in GROUPS and ":" in settings[0]:  # a part of the user's: not imported for a suggestion
+        return ""
     kept = [other for other in others if other.partition("=")[0] not in names]
     try:
-        values = [
-            setting for setting in settings if not setting.endswith("=")
-        ]  # without a value: only a name
-        cfg = compose("config", [*kept, *normalised(values)])
-        if checked := [name for name in names if name not in GROUPS]:
-            check_settings(cfg, checked)
+        cfg = compose("config", [*kept, *normalised([s for s in settings if not s.endswith("=")])])
+        if names[-1] not in GROUPS:
+            from benchmark.cli.check_settings import check_settings  # with pydantic
+
+            check_settings(cfg, names[-1:])
     except USER_ERRORS as error:
         return explain(error)
     return ""
 
 
-def _typed(settings: Sequence[str]) -> list[str]:
-    return [setting.lstrip("+~").partition("=")[0] for setting in settings]
-
-
 def _candidates(
     name: str, value: str, known: Sequence[str], others: Sequence[str]
 ) -> Iterator[list[list[str]]]:
-    """Yield lists of what `name` may mean, the likeliest list first: each is one setting, or a config and its setting."""
+    """Yield lists of what `name` may mean, the likeliest first: one setting each, or a config and its setting."""
     parent, _, last = name.rpartition(".")
     top = name.partition(".")[0]
     if group := "" if parent else next(iter(get_close_matches(name, GROUPS, n=1)), ""):
@@ -167,7 +150,7 @@ def _candidates(
             [f"{group}={close}"] for close in get_close_matches(value.casefold(), shipped_names(group), n=1)
         ]
     ranks = {first: rank for rank, first in enumerate(FIRST)}
-    ranked = sorted(known, key=lambda other: ranks.get(other.partition(".")[0], len(FIRST)))
+    ranked = sorted(known, key=lambda n: (ranks.get(n.partition(".")[0], len(FIRST)), n.count(".")))
     by_last = {other: other.rpartition(".")[2] for other in ranked}
     siblings = [by_last[other] for other in ranked if other.rpartition(".")[0] == parent]
     same = [f"{other}={value}" for other in ranked if by_last[other] == last]
@@ -190,14 +173,12 @@ def _candidates(
 
 def _configs_with(setting: str, group: str) -> list[str]:
     """Return the configs of a group that have a setting, only those that need its value if there are some."""
+    line = re.compile(rf"^ *{re.escape(setting)}: *(\??)", re.MULTILINE)
     texts = {
-        name: (CONF / group / f"{name}.yaml").read_text(encoding="utf-8") for name in shipped_names(group)
+        n: (CONF / group / f"{n}.yaml").read_text(encoding="utf-8") for n in sorted(shipped_names(group))
     }
-    having, needing = (
-        sorted(name for name, text in texts.items() if re.search(pattern, text, re.MULTILINE))
-        for pattern in (rf"^ *{re.escape(setting)}:", rf"^ *{re.escape(setting)}: \?\?\?")
-    )
-    return needing or having
+    needed = {name: found[1] for name, text in texts.items() if (found := line.search(text))}
+    return [name for name in needed if needed[name]] or list(needed)
 
 
 def _names(node: DictConfig, prefix: str = "") -> Iterator[str]:

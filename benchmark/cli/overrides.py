@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override, RangeSweep
+from hydra.core.override_parser.types import Glob, Override
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -39,9 +39,6 @@ NESTED = re.compile(r"\$\{[^{}\"]*\$\{[^{}\"]*\}[^{}\"]*\}")  # which Hydra read
 PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$|\.\d)[a-z_./~][\w./:@%+-]*", re.IGNORECASE | re.ASCII)
 PATH = re.compile(r"(/|\.\.?/|[a-z0-9+]+://)[^,\[\]{}\"$]*")
 
-MAX_CHARACTERS = 4_096  # of a value: the longest path that Linux opens; Python reads integers of 4,300 digits
-MAX_VALUES = 1_000  # of a range; its values are listed
-
 
 # Hydra's options, which may be between settings; its own parser takes settings only in one piece.
 OPTIONS = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
@@ -60,13 +57,8 @@ for _long in ("--resolve", "--hydra-help"):
 def normalised(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a command as Hydra reads them: settings, then options.
 
-    Raises `UserError` if an argument is too long, is not a setting, or has an impossible value.
+    Raises `UserError` if an argument is not a setting, or has an impossible value.
     """
-    for argument in arguments:
-        name, _, value = argument.partition("=")
-        if len(value) > MAX_CHARACTERS:
-            more = "put a longer list in a config of your own (--config-dir)"
-            raise UserError(f"{name} must have at most {MAX_CHARACTERS:,} characters; {more}")
     try:
         options, settings = OPTIONS.parse_known_args(arguments)
     except ArgumentError as error:
@@ -159,9 +151,6 @@ def _chosen(name: str, group: str, value: str) -> str:
         value = RESOLVED.sub(lambda found: str(OmegaConf.create({"value": found[0]}).value), value)
     except OmegaConfBaseException:
         raise UserError(f"{name}={value} must name an environment variable that is set") from None
-    if group == "seed" and (span := re.fullmatch(r"(\d+)(:|-|\.\.)(\d+)", value)):
-        listed = ",".join(map(str, range(int(span[1]), int(span[3]) + 1)[:10]))
-        raise UserError(f"seed={value} must be an integer; to sweep over seeds write seed={listed}")
     for part in [] if group in NUMBERS else re.split(r"[,()\[\]]", value):
         if NO_NAME.fullmatch(part.strip()):
             raise UserError(f"{name}={part} is unknown; {did_you_mean(part, shipped_names(group))}")
@@ -209,10 +198,6 @@ def sweep_values(override: Override) -> list[str]:
         if names := value.filter(shipped_names(override.key_or_group)):
             return names
         raise UserError(f"{override.input_line} must be a pattern that names of configs fit, such as glob(*)")
-    if isinstance(value, RangeSweep):
-        span = abs((value.stop or 0) - (value.start or 0))
-        if not span <= MAX_VALUES * abs(value.step):  # not a number, either
-            raise UserError(f"{override.input_line} must have at most {MAX_VALUES:,} values")
     if override.is_discrete_sweep():
         return list(override.sweep_string_iterator())
     return [override.get_value_element_as_str()]

@@ -9,8 +9,6 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from rich.console import Console
-
 from benchmark.core.disk import disk_space, free_bytes
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
@@ -19,8 +17,6 @@ from benchmark.results.report.terminal import shown
 from benchmark.run.config import TYPED
 from benchmark.run.job import Job
 
-# In the order of the list.
-STYLES = {State.MISSING: "red", State.FIRST_USE: "yellow", State.WITHOUT: "yellow"}
 INDENT = " " * 11
 WIDTH = 110  # columns, if the terminal is not narrower
 Found = Mapping[str, Sequence[Requirement]]
@@ -64,15 +60,14 @@ def print_needs(found: Found) -> list[Requirement]:
     """Print a line per requirement that is not here, and below it how to get it, once for equal ones; return them."""
     parts = {r: part for part, of_part in found.items() for r in of_part if r.state is not State.PRESENT}
     alike: dict[tuple[State, str], list[Requirement]] = defaultdict(list)
-    for requirement in sorted(parts, key=lambda r: list(STYLES).index(r.state)):
-        alike[requirement.state, requirement.detail.partition(": ")[2] or requirement.detail].append(
-            requirement
-        )
+    for requirement in sorted(parts, key=lambda r: list(State).index(r.state), reverse=True):
+        remedy = requirement.detail.partition(": ")[2] or requirement.detail
+        alike[requirement.state, remedy].append(requirement)
     for (state, remedy), requirements in alike.items():
         for requirement in requirements:
             size = f", {requirement.size / 1e6:,.0f} MB" if requirement.size else ""
             of = "" if parts[requirement] == requirement.name else f" ({parts[requirement]})"
-            _print(f"{state:<{len(INDENT)}}{requirement.name}{size}{of}", STYLES[state])
+            _print(f"{state:<{len(INDENT)}}{requirement.name}{size}{of}")
         details = {requirement.detail for requirement in requirements}
         _print(f"{INDENT}{remedy if len(details) > 1 else details.pop()}")
     return list(parts)
@@ -96,17 +91,13 @@ def print_remedies(absent: Sequence[Requirement]) -> None:
         raise UserError(f"this command cannot run without {', '.join(missing)}; see the list")
 
 
-def _print(line: str, style: str = "") -> None:
-    """Print a line, folded between words to the width of the terminal; the style is of its first column."""
+def _print(line: str) -> None:
+    """Print a line, folded between words to the width of the terminal; a path stays whole."""
     width = min(shutil.get_terminal_size().columns, WIDTH)
-    # As paths can be pasted uncut.
-    folded = textwrap.wrap(
+    for part in textwrap.wrap(
         line, width, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False
-    )
-    for number, part in enumerate(folded):
-        text = shown(part)
-        text.stylize(style if number == 0 else "", 0, len(INDENT))
-        Console().print(text, soft_wrap=True)
+    ):
+        sys.stdout.write(f"{shown(part).plain}\n")
 
 
 def _machine() -> str:

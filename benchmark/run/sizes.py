@@ -43,7 +43,7 @@ def check_size(cfg: DictConfig, pool: Pool | None) -> None:
 
 
 def check_budget(cfg: DictConfig, overrides: Iterable[str], k: int | None = None) -> None:
-    """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs and the command does not say so, or twice.
+    """Raise `UserError` if a model would train for over `MAX_EPOCHS` epochs, unless the command says so, or says two.
 
     `overrides` are the command line; `k` is the number of pairs that were selected with ``size=all``.
     """

@@ -169,7 +169,7 @@ def config(name: str, *settings: str) -> DictConfig:
     """The configuration of ``filter=NAME models=demo`` with these settings."""
     shared, filters = every_filter()
     cfg = shared.copy()
-    cfg.filter = {**cfg.filter, **filters[name]}
+    cfg.filter = OmegaConf.merge(OmegaConf.create(dict(cfg.filter)), filters[name])
     for setting in OverridesParser.create().parse_overrides(list(settings)):
         OmegaConf.update(cfg, setting.key_or_group, setting.value())
     return cfg

@@ -11,27 +11,14 @@ from benchmark.run.config import CONF, register_resolvers
 from tests.benchmark.cli.test_commands import check_with, separate_settings
 from tests.command_line import Run, assert_one_line
 
-NINES = "9" * 5_000
-LONGER = "must have at most 4,096 characters; put a longer list in a config of your own"
 # What is typed, and the line that answers it; most take minutes, or all of the memory, where they are parsed.
 NOT_PARSED = [
-    (["task.explain=" + "x" * 10_000_000], f"task.explain {LONGER}"),
-    (["filter.checkpoint=" + "x" * 10_000_000], f"filter.checkpoint {LONGER}"),
-    ([f"seed={NINES}"], f"seed {LONGER}"),
-    ([f"size={NINES}"], f"size {LONGER}"),
     (["+filter." + ".".join("a" * 200) + "=1"], "error: File name too long: "),
     (["filter.checkpoint=/" + "x" * 300], "error: File name too long: /xxx"),
     (["size=nan"], "size=nan must be a number, such as 200k"),
     (["size=-inf"], "size=-inf must be a number, such as 200k"),
     (["size=1e400"], "size=1e400 must be a number, such as 200k"),
     (["filter=nan"], "filter=nan is unknown"),
-    (["seed=range(0,1000000000)"], "seed=range(0,1000000000) must have at most 1,000 values"),
-    (["seed=shuffle(range(0,1e400))"], "seed=shuffle(range(0,1e400)) must have at most 1,000 values"),
-    (["seed=range(0,10,0)"], "seed=range(0,10,0) must have at most 1,000 values"),
-    (
-        ["experiment=demo_grid", "seed=range(0,1000000000)"],
-        "seed=range(0,1000000000) must have at most 1,000",
-    ),
 ]
 NAME = "must be a name of at most 60 characters without slashes, not beginning with a dot"
 NOT_RIGHT = [

@@ -383,6 +383,12 @@ def test_arguments_of_the_constructor_are_settings(run: Run, folder: Path) -> No
     assert done.stdout.splitlines()[1:] == bounds + settings
 
 
+def test_help_lists_the_settings_of_an_own_part(run: Run) -> None:
+    listed = run("--help", "filter=my_filters:NearLength").stdout
+    assert "  filter.words=" in listed
+    assert "  filter.minimum=null\n" in listed
+
+
 def test_other_arguments_stay_as_they_are() -> None:
     arguments = ["filter=random,clip", "filter.path=a:B", "pool.url=s3://a:b", "filter@filter.filters.a=icc"]
     assert name_own_parts(arguments) == arguments
