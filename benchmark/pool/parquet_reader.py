@@ -383,6 +383,6 @@ def _present(
             named = {name for ours, name in present.items() if ours in IDENTITY}
             files = {field.name for field in parquet.schema_arrow if holds_bytes(field.type)} - named
             present = {ours: name for ours, name in present.items() if name not in files}
-        if (name := present.get("text")) in once and is_list(parquet.schema_arrow.field(name).type):
+        if (name := present.get("text", "")) in once and is_list(parquet.schema_arrow.field(name).type):
             present.setdefault(ALL_CAPTIONS, name)
     return present

@@ -120,12 +120,12 @@ class Pool:
     def shards(self, needs: frozenset[str]) -> list[Shard]:
         """Return the shards that a filter with `needs` reads: those with images, else only metadata."""
         self.fields.check_names()
-        _ = self.fields.keyed  # its warning is of this process, and not of every worker
         shards = self.tars if "image" in needs else self.metadata or self.tars
         if not shards:
             raise UserError(
                 f"pool {self.name} ({self.url}) holds no tars, and images are needed; {self.fields.images_hint()}"
             )
+        _ = self.fields.keyed  # its warning is of this process, and not of every worker
         if not shards[0].is_tar:
             self.fields.check_columns(needs - SAMPLE_FIELDS | {"text"} | ({"nsfw"} if self.nsfw else set()))
         return shards

@@ -164,7 +164,7 @@ def image_columns(schema: pa.Schema, columns: Mapping[str, str]) -> list[str]:
     `IMAGE_COLUMNS`, or it has the hub's type for images.
     """
     kinds = {field.name: field.type for field in schema if holds_bytes(field.type)}
-    if (named := columns.get("image")) in schema.names:
+    if (named := columns.get("image", "")) in schema.names:
         return [named] if named in kinds else []
     usual = [name for name in kinds if name.lower() in IMAGE_COLUMNS]
     structs = [name for name, kind in kinds.items() if pa.types.is_struct(kind)]

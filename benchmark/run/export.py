@@ -65,7 +65,9 @@ def _export(job: Job, output: Path | None) -> None:
     _, scores = selected.table.source.of_uids(selection.uids, selection.threshold).arrays()
     written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores)
     if not written.urls:
-        log.warning("export: pool %s has no urls, so img2dataset cannot download its images", pool.name)
+        log.warning(
+            "export: pool %s has no urls for img2dataset; task=reshard copies images of a pool", pool.name
+        )
     compared = [result for result in results if not result.protocol.is_quick_try]
     same = [result for result in compared if result.selection.sha256 == manifest.sha256]
     if same:

@@ -25,6 +25,7 @@ from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
 from benchmark.core.records import scan_records, write_record
+from benchmark.pool.image_parquet import write_as_tar
 from benchmark.pool.parquet_reader import read_metadata
 from benchmark.pool.tar_index import index_tar
 from benchmark.pool.tar_reader import read_images
@@ -66,6 +67,21 @@ def read_parquet(path: Path) -> None:
         assert len(batch.uids) == len(batch.texts)
 
 
+def write_image_parquet(path: Path) -> None:
+    samples = rows(20)
+    images = [{"bytes": sample.image, "path": sample.key} for sample in samples]
+    captions = [[sample.text, sample.key] for sample in samples]
+    pq.write_table(pa.table({"image": images, "caption": captions}), path, row_group_size=5)
+
+
+def read_image_parquet(path: Path) -> None:
+    (tar := path.with_suffix(".tar")).unlink(missing_ok=True)
+    write_as_tar(str(path), str(path), {}, tar)
+    read_tar(tar)
+    for batch in read_metadata(str(path), {}, frozenset({"all_captions"}), 16, Counter(), by_row=True):
+        assert len(batch.uids) == len(batch.texts)
+
+
 def read_score_file(path: Path) -> None:
     for scorer in (ScoreFile(str(path), "score"), UidList(str(path))):
         scorer.setup(None)  # type: ignore[arg-type]
@@ -87,6 +103,7 @@ def write_scores(path: Path) -> None:
 TARGETS = (
     Target("pool.tar", lambda path: write_tar(path, rows(6)), read_tar),
     Target("metadata.parquet", lambda path: write_metadata(path, rows(40)), read_parquet),
+    Target("images.parquet", write_image_parquet, read_image_parquet),
     Target("scores.parquet", write_scores, read_score_file),
     Target("scores.csv", write_scores, read_score_file),
     Target("result.json", lambda path: write_record(path.parent, result("icc")).rename(path), read_result),
