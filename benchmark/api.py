@@ -59,7 +59,8 @@ __all__ = [
     "Batch", "Bounds", "Filter", "Pool", "Result", "ScoreTable", "Scores", "Selection", "UserError",
     "evaluate", "get_filter", "get_metric", "get_model", "load_results", "report", "run", "score", "select", "train",
 ]  # fmt: skip
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 # By their names, or nested: text, numbers, truth values, None, paths, and lists of these.
 Settings = Mapping[str, Any]
 OWN = "img2dataset"  # the config of a pool of one's own, with the papers' checkpoints
@@ -113,10 +114,8 @@ def run(
     Args:
         settings: any other settings by their names, such as ``{"filter.minimum": 0.28}``.
         pool: a folder or fsspec URL in the layout of img2dataset or DataComp, the name of a config, or a `Pool`.
-        filter: names a config, or ``MODULE:NAME``, as do `selector` and `models`; of the next three a list may, too.
+        filter: the name of a config, or ``MODULE:NAME``; as `selector`, and `downstream`, which may also be a list.
         size: the number of pairs to keep, such as 200_000, ``200k`` or ``all``; `budget`, of samples to train on.
-
-    All that is not given is as on the command line.
     """
     given = {name: value for name, value in locals().items() if name != "settings" and value is not None}
     job = _job(settings, given)
@@ -186,15 +185,16 @@ def score(
         workers: number of processes. With several, a script must call this below ``if __name__ == "__main__":``, and
             the filter's class must be importable.
 
-    Returns:
-        `uids` (n,), sorted, with their `scores` (n,), NaN for pairs that cannot be scored; `drops` counts the pairs
-        that could not be read, by reason; `bounds` are the filter's.
+    Returns `uids` (n,), sorted, with their `scores` (n,), NaN for pairs that cannot be scored; `drops` counts the
+    pairs that could not be read, by reason; `bounds` are the filter's.
     """
     engine = LocalEngine(device, workers)
     # Settings such as filter.minimum also count for an object.
     job = _job(settings, {"pool": pool, "filter": filter if isinstance(filter, str) else "random"})
     scorer = job.filter if isinstance(filter, str) else filter
-    return replace(score_pool(_opened(pool, job), scorer, engine), bounds=job.bounds)
+    return replace(
+        score_pool(pool if isinstance(pool, Pool) else job.pool, scorer, engine), bounds=job.bounds
+    )
 
 
 @_checked
@@ -230,19 +230,18 @@ def train(
     """Train a model on selected pairs for its budget, or load it if the same training has been finished before.
 
     Args:
-        pool: as for `score`.
+        pool: as for `score`, as `device`.
         selection: the selected pairs, which the pool holds with their images.
         model: the untrained model; afterwards it can be evaluated.
-        device: as for `score`.
 
-    Returns:
-        The folder of the training; the weights are in its folder ``model``.
+    Returns the folder of the training; the weights are in its folder ``model``.
     """
     resolved = resolve_device(device)
-    opened = _opened(pool, _job(None, {"pool": pool}))
+    opened = pool if isinstance(pool, Pool) else _job(None, {"pool": pool}).pool
     index_tars(opened, LocalEngine(device))
-    subset = open_subset(opened, selection)
-    return train_model(model, subset, selection.sha256, resolved, NoTracker(), []).folder
+    return train_model(
+        model, open_subset(opened, selection), selection.sha256, resolved, NoTracker(), []
+    ).folder
 
 
 @_checked
@@ -261,10 +260,8 @@ def evaluate(
         sets: the evaluation sets.
         metrics: the caption metrics; those of retrieval and classification are always the same.
         folder: where the captions and the scores of each image are written.
-        device: where the model runs.
 
-    Returns:
-        The metrics by the name of their evaluation set. One that cannot be computed has a reason in place of a value.
+    Returns the metrics by the name of their evaluation set; one that cannot be computed has a reason, and no value.
     """
     untrained = inspect.signature(type(model)).parameters if isinstance(model, Downstream) else {}
     if isinstance(model, Downstream) and vars(model).keys() <= untrained.keys():
@@ -274,10 +271,6 @@ def evaluate(
     if isinstance(candidate, Published):
         candidate.load(resolved)
     return candidate.evaluate(sets, metrics, user_path(folder), resolved)
-
-
-def _opened(pool: Pool | Path | str, job: Job) -> Pool:
-    return pool if isinstance(pool, Pool) else job.pool
 
 
 def _job(settings: Settings | None, choices: Mapping[str, Any]) -> Job:
