@@ -96,7 +96,7 @@ def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
 
     That is random selection, and if no two filters compete in a protocol, all filters.
     """
-    lacking = {}
+    lacking = dict[str, tuple[set[str], bool]]()
     for board in boards:
         own, few = {run.filter for run in board.runs}, sum(entry.competes for entry in board.entries) < 2
         if few or REFERENCE not in own:

@@ -172,8 +172,8 @@ def _view(
 
 def _cheapest(entries: Sequence[Entry], costs: ScoringCosts) -> Entry | None:
     """Return the entry that scores fastest; None if the cost of any is unknown."""
-    known = [(seconds, e.label, e) for e in entries if (seconds := costs.seconds.get(e.label)) is not None]
-    return min(known)[2] if known and len(known) == len(entries) else None
+    known = [(seconds, entry) for entry in entries if (seconds := costs.seconds.get(entry.label)) is not None]
+    return min(known, key=lambda cost: cost[0])[1] if known and len(known) == len(entries) else None
 
 
 def _cost(entry: Entry, costs: ScoringCosts) -> str:

@@ -123,7 +123,12 @@ def score_chart(key: str, label: str, histogram: Histogram, threshold: float | N
     line = {"type": "line", "x0": threshold, "x1": threshold, "yref": "paper", "y0": 0, "y1": 1}
     shape = line | {"line": {"color": ORANGE, "dash": "dash", "width": 2}}
     mark = {"x": threshold, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    layout: Json = {"height": 300, "barmode": "overlay", "bargap": 0, "xaxis": axis("score")}
+    layout: Json = {
+        "height": 300,
+        "barmode": "overlay",
+        "bargap": 0,
+        "xaxis": axis("score", range=[histogram.edges[0], histogram.edges[-1]]),
+    }
     if threshold is not None:
         layout |= {"shapes": [shape], "annotations": [mark | {"text": f"threshold {threshold:.4g}"}]}
     variants = [

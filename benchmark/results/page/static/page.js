@@ -44,7 +44,7 @@
     const names = namesOf(data).map((trace) => trace.customdata[0].length);
     const narrow = width < NARROW;
     const result = {
-      margin: { l: 50, r: names.length ? Math.min(0.35 * width, 30 + 6.5 * Math.max(...names)) : 10, t: 30, b: 40 }, ...layout,
+      margin: { l: 50, r: names.length ? Math.min(0.35 * width, 30 + 6.5 * Math.max(...names)) : 22, t: 30, b: 40 }, ...layout,
       height: Math.max(layout.height, 100 + LINE * names.length),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--faint"), activecolor: colour("--ink") },
