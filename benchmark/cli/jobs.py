@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -135,7 +135,7 @@ def compose_jobs(sweeps: Sequence[Sequence[str]]) -> list[SweepJob]:
                 errors.append((name, error, of_job))
     # Outside of the block, as explaining composes, too.
     mistakes = {name: [explain_command(error, of_job)] for name, error, of_job in errors}
-    _refuse(mistakes, len(planned))
+    _refuse(mistakes, [*(job.name for job in jobs), *mistakes])
     return jobs
 
 
@@ -150,20 +150,27 @@ def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
             checked.append(made)
         except USER_ERRORS as error:
             mistakes[job.name] = explain_all(error)
-    _refuse(mistakes, len(jobs))
+    _refuse(mistakes, [job.name for job in jobs])
     return checked
 
 
-def _refuse(mistakes: Mapping[str, Sequence[str]], jobs: int) -> None:
-    """Raise `MistakesError` if some of the jobs have a mistake, with one line for a mistake that all have."""
-    counts = Counter(line for lines in mistakes.values() for line in lines)
-    named = (
-        line if counts[line] == jobs else name_job(name, line)
-        for name, lines in mistakes.items()
-        for line in lines
-    )
+def _refuse(mistakes: Mapping[str, Sequence[str]], jobs: Sequence[str]) -> None:
+    """Raise `MistakesError` if some `jobs` have a mistake: one line if all jobs with some settings have it."""
+    having: dict[str, list[str]] = defaultdict(list)  # names of jobs by their mistake
+    for name, lines in mistakes.items():
+        for line in dict.fromkeys(lines):
+            having[line].append(name)
+    named = []
+    for line, names in having.items():
+        shared = [part for part in names[0].split() if all(part in name.split() for name in names)]
+        if len(names) == len(jobs):
+            named.append(line)
+        elif len(names) == sum({*shared} <= {*job.split()} for job in jobs):
+            named.append(name_job(" ".join(shared), line))
+        else:
+            named += [name_job(name, line) for name in names]
     if mistakes:
-        raise MistakesError(sorted(dict.fromkeys(named), key=WAYS_ON.__eq__))
+        raise MistakesError(sorted(named, key=WAYS_ON.__eq__))
 
 
 def job_of(composed: DictConfig, built: dict[str, Any] | None = None) -> Job:
