@@ -22,6 +22,7 @@ from benchmark.pool.subset import Subset
 
 log = logging.getLogger(__name__)
 CHUNK = 256  # images that a thread decodes at a time
+FEW = 5  # unreadable pairs that say little about a pool: tolerated in a selection of any size
 
 
 def find_unreadable(subset: Subset, uids: UidArray) -> dict[str, str]:
@@ -57,8 +58,8 @@ def _reasons(subset: Subset, rows: npt.NDArray[np.int64]) -> dict[str, str]:
 
 
 def tolerated(selected: int, tolerate: float) -> float:
-    """Return how many of the selected pairs may be unreadable: at least one, unless `tolerate` is 0."""
-    return max(1.0, tolerate * selected) if tolerate else 0.0
+    """Return how many of the selected pairs may be unreadable: at least `FEW`, unless `tolerate` is 0."""
+    return max(FEW, tolerate * selected) if tolerate else 0.0
 
 
 def check_readable(selected: int, lost: Mapping[str, int], tolerate: float, outcome: str) -> None:

@@ -70,8 +70,8 @@ def open_readable(
     if captions is not None:
         log.info("other captions: %s", ", ".join(f"{n:,} {name}" for name, n in captions.counts().items()))
     if unreadable:
-        others = "the next in rank replace them" if job.bounds.rank else "the next of the draw replace them"
-        outcome = "they are left out" if everything else others
+        others = "replaced by the next in rank" if job.bounds.rank else "replaced by the next of the draw"
+        outcome = "left out" if everything else others
         check_readable(chosen, Counter(unreadable.values()), tolerate, outcome)
         selected = write_chosen(job, selected.table, selection, unreadable)
     return subset, selected
@@ -116,7 +116,7 @@ def open_subset(pool: Pool, selection: Selection, tolerate: float = 0.01) -> Sub
     images = pool if pool.is_local else fetch_subset(pool, uids)
     subset = Subset(images, uids, selection.epochs, metadata=pool)
     lost = Counter(find_unreadable(subset, uids).values())
-    check_readable(len(uids), lost, tolerate, "they are left out")
+    check_readable(len(uids), lost, tolerate, "left out")
     return subset
 
 

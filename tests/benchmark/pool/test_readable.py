@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmark.core.uids import decode_uids, encode_uids, read_subset
+from benchmark.pool import readable
 from benchmark.pool.pool import Pool
 from benchmark.pool.readable import find_unreadable
 from benchmark.pool.subset import Subset
@@ -39,6 +40,11 @@ def write(folder: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return write(tmp_path / "pool")
+
+
+@pytest.fixture
+def strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readable, "FEW", 1)
 
 
 RANKED = ("filter=column", "filter.column=quality")
@@ -101,6 +107,7 @@ def test_with_size_all_they_are_left_out(folder: Path) -> None:
     assert (manifest["k"], manifest["scored"]) == (9, 9)
 
 
+@pytest.mark.usefixtures("strict")
 @pytest.mark.parametrize("task", ["reshard", "export", "train"])
 def test_too_many_unreadable_pairs_stop(task: str, run: Run, folder: Path, tmp_path: Path) -> None:
     output = ["budget=2m"] if task == "train" else [f"task.output={tmp_path / 'out'}"]
@@ -114,13 +121,13 @@ def test_too_many_unreadable_pairs_stop(task: str, run: Run, folder: Path, tmp_p
     assert not list((tmp_path / "out").glob("*"))
 
 
-def test_a_single_unreadable_pair_ends_nothing(
+def test_a_few_unreadable_pairs_end_nothing(
     run: Run, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     command = ["task=reshard", *settings(folder, "size.samples=4")]
     assert run(*command, f"task.output={tmp_path / 'out'}").stdout.startswith("wrote 4 of 4 samples")
     assert row_numbers(decode_uids(read_subset(tmp_path / "out" / "sample_ids.npy"))) == [0, 1, 2, 4]
-    line = "select: 1 chosen pair cannot be read (1 image_unreadable); the next in rank replace them"
+    line = "select: 1 chosen pair cannot be read (1 image_unreadable); replaced by the next in rank"
     assert line in caplog.messages
     strict = run(*command, f"task.output={tmp_path / 'strict'}", "selection.tolerate=0")
     assert_one_line(
@@ -129,6 +136,12 @@ def test_a_single_unreadable_pair_ends_nothing(
     assert_one_line(run(*command, "selection.tolerate=-1"), "must be a number from 0 to 1")
 
 
+def test_five_are_tolerated_at_any_size() -> None:
+    assert [readable.tolerated(size, 0.01) for size in (20, 500, 800)] == [5, 5, 8]
+    assert readable.tolerated(20, 0.0) == 0
+
+
+@pytest.mark.usefixtures("strict")
 def test_a_size_above_the_readable_pairs_names_the_largest(
     run: Run, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
