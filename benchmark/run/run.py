@@ -27,6 +27,7 @@ from benchmark.results.run_folder import write_examples, write_gallery
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.selection_summary import write_selection_summary
 from benchmark.results.stopwatch import Stopwatch
+from benchmark.results.trackers import NoTracker
 from benchmark.run.config import filter_family, recorded, resolved
 from benchmark.run.evaluate import evaluate_trained
 from benchmark.run.identity import earlier_result, make_protocol, make_run_id, run_facts, training_input
@@ -177,7 +178,8 @@ def write_result(
     places = {r.run_id: REFERENCE_RESULTS / r.run_id for r in committed}
     places |= {r.run_id: folder / r.run_id for r in others}
     same = [r for r in others if r.protocol.fingerprint == protocol.fingerprint]
-    verdict = board_verdict(same, RunFolders(places), committed).lines
+    wanted = not (job.sweep and isinstance(job.tracker, NoTracker))  # it reads scores of images of all these runs
+    verdict = board_verdict(same, RunFolders(places), committed).lines if wanted else []
     job.tracker.finish(result, folder / result.run_id, random, verdict)
     table = run_table(result, others, committed, frozenset(r.detail for r in job.absent))
     table.notes.extend([] if job.sweep else verdict)  # a sweep ends with it

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from benchmark.results.page.leaderboard_page import leaderboard_page
+from benchmark.results.protocol import Protocol
 from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.summary import summary_table
 from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Result
-from tests.benchmark.results.report.made_results import captioned, protocol
+from tests.benchmark.results.report.made_results import captioned
 from tests.benchmark.results.report.test_certainty import Folder
 
 TOYS = {"captioner": {"encoder": "benchmark/demo/models/swin"}}
@@ -138,7 +139,7 @@ def marked(path: Path, limit: bool, toys: bool) -> Folder:
     )
     config = {"downstream": TOYS, "pool": {"name": "mine"}} if toys else {}
     changes = {
-        "protocol": replace(protocol(**facts), name="quick try: mine" * limit or "mine"),
+        "protocol": Protocol(facts=facts, name="quick try: mine" * limit or "mine"),
         "config": config,
     }
     runs = runs_of(path, {"icc": [0.5, 0.51], "random": [0.1, 0.11]}, **changes)
