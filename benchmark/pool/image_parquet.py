@@ -33,7 +33,7 @@ def write_as_tar(source: str, name: str, columns: Mapping[str, str], path: Path)
 
     Args:
         source: path or URL of the parquet.
-        name: its own path or URL, by which `row_keys` names its rows.
+        name: the shard's path or URL, for `row_keys`; `source` may be a copy.
         columns: our column names to the file's.
         path: the tar.
     """
@@ -55,7 +55,7 @@ def write_as_tar(source: str, name: str, columns: Mapping[str, str], path: Path)
 def _samples(
     file: BinaryIO, columns: Mapping[str, str]
 ) -> Iterator[tuple[dict[str, Any] | None, bytes | None]]:
-    """Yield the fields and the image of each row, None in place of the fields where the file is damaged."""
+    """Yield the fields and the image of each row; None in place of the fields ends a damaged file."""
     try:
         parquet = pq.ParquetFile(file, page_checksum_verification=True, buffer_size=_READ_BYTES)
         schema = parquet.schema_arrow

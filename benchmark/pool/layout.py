@@ -32,13 +32,7 @@ from benchmark.core.storage import (
     list_folder,
     open_file,
 )
-from benchmark.pool.sample_fields import (
-    ALL_CAPTIONS,
-    IMAGE_COLUMNS,
-    image_columns,
-    known_names,
-    pick_column,
-)
+from benchmark.pool.sample_fields import ALL_CAPTIONS, IMAGE_COLUMNS, image_columns, known_names, pick_column
 from benchmark.pool.tar_samples import field_names
 
 log = logging.getLogger(__name__)
@@ -329,10 +323,7 @@ class PoolFields:
                         f"its column {name} holds {kind}, and {must}: name another with pool.columns.image=NAME, or"
                         " that of urls with pool.columns.url=NAME"
                     )
-            return (
-                f"it has no column of images ({must}; pool.columns.image=NAME), and no urls to download them from"
-                " (pool.columns.url=NAME)"
-            )
+            return "it has no images (pool.columns.image=NAME) and no urls to download them (pool.columns.url=NAME)"
         return (
             "choose pairs by their captions with task=export filter=icc in place of this command's task and filter,"
             " and download their images with the img2dataset command in the README.md that it writes"

@@ -65,8 +65,7 @@ def read_metadata(
     """Yield batches of uids, captions and the `extra_columns` columns; count unusable rows by reason in `drops`.
 
     `columns` maps our names to the file's; `nsfw` are the values of that column that are kept, () for all. Without
-    `texts` captions are only checked: the batches hold none. `by_row` is explained in `read_records`.
-    Memory is bounded by one batch.
+    `texts` captions are only checked: the batches hold none. `by_row`: see `read_records`. One batch is held.
     """
     names = (*IDENTITY, *extra_columns, *((NSFW,) if nsfw else ()))
     in_place = _IN_PLACE_OF_UID - extra_columns
@@ -106,7 +105,7 @@ def read_rows(
     uids: UidIndex,
     hidden: frozenset[str],
     nsfw: Sequence[str],
-    by_row: bool = False,
+    by_row: bool,
 ) -> Iterator[tuple[_Rows, pa.Table]]:
     """Yield the usable rows of those `uids` that the file lists, and their rows in `uids`.
 

@@ -18,7 +18,7 @@ from benchmark.core.uids import make_uid, read_uid
 
 _Rows = npt.NDArray[np.int64]
 IMAGE_COLUMNS = ("image", "img", *IMAGE_EXTENSIONS)  # names of columns that may hold encoded images
-# The column of captions as it is: a list in it has all captions of a pair, the first of which is its caption.
+# The column of captions as it is: a list in it has all captions of a pair, its own caption first.
 ALL_CAPTIONS = "all_captions"
 # Other names of our columns: in img2dataset, in LAION's parquet files, in data sets of the hub.
 ALIASES = {

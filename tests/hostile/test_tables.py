@@ -65,7 +65,7 @@ def test_no_pair_of_the_metadata_vanishes(tmp_path: Path, name: str) -> None:
     index = UidIndex(encode_uids(ODD_UIDS))
     for found in (read_captions(str(path), {}, index), read_numbers(str(path), {}, ("q",), index)):
         assert all(len(rows) == len(values) for rows, values in found)
-    assert all(len(rows) == len(t) for rows, t in read_rows(str(path), {}, index, frozenset(), NSFW))
+    assert all(len(rows) == len(t) for rows, t in read_rows(str(path), {}, index, frozenset(), NSFW, False))
 
 
 def test_a_column_that_is_there_twice_is_counted(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_two_hundred_damaged_files_are_counted(tmp_path: Path) -> None:
         assert count + sum(drops.values()) >= (Pool("p", str(tmp_path)).count() or 0)
         list(read_captions(str(path), {}, index))
         list(read_numbers(str(path), {}, ("q",), index))
-        list(read_rows(str(path), {}, index, frozenset(), NSFW))
+        list(read_rows(str(path), {}, index, frozenset(), NSFW, False))
 
 
 def test_names_of_columns_need_not_be_text(tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ def test_the_content_and_the_members_do_not_depend_on_workers(tmp_path: Path) ->
             {},
             r"pool\.columns\.image=NAME, one of left, right",
         ),
-        ({"image": None}, {}, r"no column of images .*pool\.columns\.image=NAME\), and no urls"),
+        ({"image": None}, {}, r"it has no images \(pool\.columns\.image=NAME\) and no urls to download them"),
         (
             {"caption": [[{"raw": "a dog"}]] * 5},
             {},
