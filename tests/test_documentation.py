@@ -209,6 +209,7 @@ def disjoint(sentences: Iterable[str]) -> list[list[str]]:
     lists: list[tuple[set[str], list[str]]] = []
     for sentence in sentences:
         keys = {re.split(r"[.@=/]", word.lstrip("+~"))[0] for word in shlex.split(sentence)}
+        keys |= {"pool"} if "evalset" in keys else set()  # evalset=demo needs its pool
         free = [place for place in lists if not place[0] & keys]
         if not free or "experiment" in keys:  # which chooses among all groups
             lists.append((EVERYTHING, [sentence]) if "experiment" in keys else (keys, [sentence]))

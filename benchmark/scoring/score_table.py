@@ -205,7 +205,7 @@ class ScoreTable:
     reused: float = 0.0  # fraction of parts that an earlier run had scored
     pool: Pool | None = None  # None for joined scores
     # Pairs that a selection passes over, as their images cannot be read; the source that it reads lacks them.
-    unreadable: UidArray = field(default_factory=lambda: np.empty(0, UID_DTYPE))
+    unreadable: UidArray = field(default_factory=lambda: np.empty(0, UID_DTYPE), compare=False)
     bounds: Bounds = NO_BOUNDS  # those of the filter, for a selection from Python
 
     def __len__(self) -> int:

@@ -15,9 +15,9 @@ from tests.command_line import Run, assert_one_line
 NOT_PARSED = [
     (["+filter." + ".".join("a" * 200) + "=1"], "error: File name too long: "),
     (["filter.checkpoint=/" + "x" * 300], "error: File name too long: /xxx"),
-    (["size=nan"], "size=nan must be a number, such as 200k"),
-    (["size=-inf"], "size=-inf must be a number, such as 200k"),
-    (["size=1e400"], "size=1e400 must be a number, such as 200k"),
+    (["size=nan"], "size=nan must be a whole number of pairs above 0"),
+    (["size=-inf"], "size=-inf must be a whole number of pairs above 0"),
+    (["size=1e400"], "size=1e400 must be a whole number of pairs above 0"),
     (["filter=nan"], "filter=nan is unknown"),
 ]
 NAME = "must be a name of at most 60 characters without slashes, not beginning with a dot"

@@ -3,6 +3,7 @@
 import io
 import logging
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -110,9 +111,9 @@ class Constant:
     def embed_images(self, images: Any) -> Any:
         return np.ones((len(list(images)), 1), np.float32)
 
-    def embed_texts(self, texts: list[str]) -> Any:
-        self.texts = texts
-        return np.ones((len(texts), 1), np.float32)
+    def embed_texts(self, texts: Iterable[str]) -> Any:
+        self.texts = list(texts)
+        return np.ones((len(self.texts), 1), np.float32)
 
 
 def test_evaluation_reads_the_beginnings_of_captions(tmp_path: Path) -> None:

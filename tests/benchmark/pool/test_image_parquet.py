@@ -187,7 +187,8 @@ def test_a_subset_is_resharded_with_all_columns_but_images(tmp_path: Path) -> No
     pool = hub_pool(tmp_path / "hub")
     pairs = read(pool, IMAGE | {"width"})[0]
     chosen = all_uids(pool)[3:9]
-    assert write_shards(pool, chosen, tmp_path / "out", LocalEngine("cpu", 1)) == 6
+    images = fetch_subset(pool, chosen)
+    assert write_shards(pool, images, chosen, tmp_path / "out", LocalEngine("cpu", 1)) == 6
     out = Pool("q", str(tmp_path / "out"))
     for needs in (IMAGE | {"width"}, TEXT | {"width"}):
         expected = {u: (t, i, w) if "image" in needs else (t, w) for u, (t, i, w) in pairs.items()}

@@ -174,11 +174,11 @@ def test_all_tables_are_printed_on_request(run: Run, tmp_path: Path) -> None:
         ),
         (
             ["metrics=cider"],
-            "metrics= says what a run computes; the report shows the columns that task.columns=NAME",
+            "metrics= says what a run computes; for columns write task.columns=[cider]",
         ),
         (
             ["metrics=[cider]"],
-            "metrics= says what a run computes; the report shows the columns that task.columns=",
+            "metrics= says what a run computes; for columns write task.columns=[cider]",
         ),
         (["task.folders=[/nowhere]"], "task.folders: /nowhere must be a folder with results"),
         (["results_dir=[a,b]"], "results_dir=[a,b] must be one folder"),
