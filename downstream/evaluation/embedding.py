@@ -135,8 +135,8 @@ def classify(
 
 def class_embeddings(model: Embeds, evaluation_set: ClassificationSet) -> npt.NDArray[np.float64]:
     """Return one unit vector per class, (classes, d): the mean of its prompts' unit vectors (DS-CLIP, section C)."""
-    prompts = evaluation_set.prompts()
-    classes = tracked(f"embed {evaluation_set.name}", prompts, len(prompts), "classes")
+    prompts, count = evaluation_set.prompts(), len(evaluation_set.classes)
+    classes = tracked(f"embed {evaluation_set.name}", prompts, count, "classes")
     means = np.stack([model.embed_texts(of_class).mean(axis=0, dtype=np.float64) for of_class in classes])
     embeddings: npt.NDArray[np.float64] = means / np.linalg.norm(means, axis=1, keepdims=True)
     return embeddings
