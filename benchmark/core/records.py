@@ -112,7 +112,7 @@ def _read(path: Path, schema: Schema, adapter: TypeAdapter[R]) -> R | None:
     """Return the record in a file, None for one of another kind. Raises `UnreadableError` unless it is intact."""
     try:
         text = path.read_text(encoding="utf-8")
-        data = json.loads(text, parse_int=_bounded_integer)
+        data = json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableError(f"not readable as JSON: {error}") from None
     kind = data.get("kind") if isinstance(data, dict) else None
@@ -130,13 +130,6 @@ def _read(path: Path, schema: Schema, adapter: TypeAdapter[R]) -> R | None:
     if data.get(_CHECKSUM) != _checksum(data):
         raise UnreadableError("changed since it was written, as its checksum says; make it again")
     return record
-
-
-def _bounded_integer(digits: str) -> int:
-    """Return an integer that tables and charts can hold. Raises ValueError for a larger one."""
-    if abs(number := int(digits)) >= 1 << 63:
-        raise ValueError(f"{digits[:20]}... must be below 2^63")
-    return number
 
 
 def _checksum(data: dict[str, Any]) -> str:

@@ -22,7 +22,6 @@ from benchmark.studies.concreteness.evaluation import (
 )
 from benchmark.studies.concreteness.explanation import (
     Explanation,
-    coloured_line,
     contribution_table,
     leave_one_out,
 )
@@ -94,9 +93,7 @@ def explain(job: Job) -> None:
     score, words = leave_one_out(scorer, caption)
     name, config, versions = job.choices["filter"], resolved(filter_settings(job.cfg)), library_versions()
     explanation = Explanation(caption, name, config, scorer.key(), score, words, versions)
-    terminal = console()
-    terminal.print(coloured_line(explanation))
-    terminal.print(contribution_table(explanation))
+    console().print(contribution_table(explanation))
     print_result(str(write_record(job.results_dir, explanation)))
 
 

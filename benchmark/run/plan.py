@@ -69,27 +69,23 @@ class _JobPlan:
         self.unknown: list[str] = []  # stages without an earlier run
         settings = f"{recorded(job.cfg.filter)} {recorded(job.cfg.pool)}"
         self.scores_key, self.subset = settings, f"{settings} {job.cfg.size.samples} {job.cfg.seed}"
-        self.shards, self.parts, self.selected = 0, 0, False
+        self.scored = self.selected = False
         # A pool that was never read is not read for its plan, although it may be a copy of another.
         known = job.listed_pool is not None and _are_here([job.filter])
         if known and all(shard.is_identified for shard in scored_shards(job.pool, job.filter)):
             self.scores_key, path = str(score_folder(job.pool, job.filter)), subset_path(job)
             self.subset = str(path)
-            parts = list(score_paths(job.pool, job.filter).values())
-            if not all(part.is_file() for part in parts):  # a composite is scored from its parts
-                parts = [p for leaf in job.filter.leaves() for p in score_paths(job.pool, leaf).values()]
-            self.shards, self.parts = len(parts), sum(part.is_file() for part in parts)
-            self.selected = path.with_suffix(".json").is_file() and self.parts == self.shards
+            self.scored = all(part.is_file() for part in score_paths(job.pool, job.filter).values())
+            self.selected = self.scored and path.with_suffix(".json").is_file()
 
     def cells(self) -> list[str]:
         """Return the cells of the job's row."""
         if result := self._earlier_result():
             return [CACHED, CACHED, CACHED, str(result), "0:00:00"]
         job, trainings = self.job, []
-        scores = self._state(self.scores_key, done=0 < self.shards == self.parts)
+        scores = self._state(self.scores_key, done=self.scored)
         if scores == TO_DO:
             self._add_time("select", f"scoring with {job.choices['filter']}")
-            scores = f"{self.parts} of {self.shards} shards cached" if self.parts else TO_DO
         selection = "" if job.task == "score" else self._state(self.subset, done=self.selected)
         for name, model in job.models.items() if job.task in ("train", "run") else ():
             key = f"{self.subset} {name} {recorded(job.cfg.downstream[name])}"
@@ -112,8 +108,7 @@ class _JobPlan:
 
     def _add_time(self, stage: str, text: str) -> None:
         if earlier := earlier_seconds(self.job, stage):
-            missing = 1 - self.parts / self.shards if stage == "select" and self.shards else 1
-            self.seconds += earlier[0] * missing
+            self.seconds += earlier[0]
             self.sources.append(earlier[1])
         else:
             self.unknown.append(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -180,7 +179,7 @@ def fit_on_corpus(
 ) -> Seconds:
     """Fit the filter on the cached features of the pool, or of the `survivors`; return the seconds that it took.
 
-    The results stay in a folder, with their seconds: attempts that were stopped count, killed ones cannot.
+    The results stay in a folder, with the seconds of the attempt that finished them.
     Raises `UserError` if the pool lacks a usable pair.
     """
     folder = fit_folder(pool, scorer, survivors)
@@ -193,18 +192,9 @@ def fit_on_corpus(
         corpus = MappedCorpus(paths, folder, engine, survivors)
         among = corpus.uids if survivors else None
         corpus.shards = [PoolBatches(pool, scorer, among, [shard]) for shard in pool.shards(scorer.sources)]
-        done, stopped = folder / "seconds.json", corpus.scratch / "seconds.json"
-        try:
-            scorer.fit_corpus(corpus)
-        except BaseException:
-            with suppress(OSError):  # a full disk, the error itself says so
-                write_cached(stopped, asdict(_read_seconds(stopped) + since(started)))
-            raise
+        scorer.fit_corpus(corpus)
+        done = folder / "seconds.json"
         if read_cached(done) is None:
-            write_cached(done, asdict(_read_seconds(stopped) + since(started)))
+            write_cached(done, asdict(since(started)))
         shutil.rmtree(corpus.scratch, ignore_errors=True)
-        return _read_seconds(done)
-
-
-def _read_seconds(path: Path) -> Seconds:
-    return Seconds(**(read_cached(path) or {}))
+        return Seconds(**read_cached(done))

@@ -40,11 +40,6 @@ def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
     return cache_folder("fits") / score_folder(pool, scorer, survivors).relative_to(cache_folder("scores"))
 
 
-def parts_record(pool: Pool, scorer: Filter) -> Path:
-    """Return the file with the number of parts into which the shards are divided; it changes with the shards."""
-    return _folder_of_filter(pool, scorer) / f"parts-{shards_key(pool, scorer)}"
-
-
 def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None:
     """Remove all cached scores and fits of a filter and of its parts on `pool`, and the features under them.
 
@@ -52,7 +47,7 @@ def remove_scores(pool: Pool, scorer: Filter, sweep: Path | None = None) -> None
     """
     for part in scorer.filters.values() if isinstance(scorer, Composite) else ():
         remove_scores(pool, part, sweep)
-    made = [parts_record(pool, scorer), fit_folder(pool, scorer, None)]
+    made = [fit_folder(pool, scorer, None)]
     made += [score_folder(pool, scorer)] if _of_whole_pool(scorer) else score_paths(pool, scorer).values()
     features = scorer.all_features().values()
     for paths in (made, *([features_path(pool, s, of) for s in pool.shards(of.sources)] for of in features)):

@@ -23,7 +23,6 @@ from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import SCORING, add_filters, add_shards, read_part_info, write_part
 from benchmark.scoring.score_table import PartSource, ScoreTable
-from benchmark.scoring.shard_part import require_all_parts
 from benchmark.scoring.shard_reader import PoolBatches, check_columns, shards_without_features
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard, run_on_shards
 from benchmark.scoring.survivors import Survivors, save_survivors
@@ -56,8 +55,6 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     elif isinstance(scorer, Composite):
         reused = _score_composite(pool, scorer, engine, survivors, parts)
     else:
-        if not scorer.corpus_dependent:
-            require_all_parts(pool, scorer, missing)
         of = f"{len(missing)} of {len(parts)} shards of pool {pool.name}"
         log.info("score: %s on %s", scorer.display_name, of)
         # Fitting is part of the cost of scores: its seconds are divided among all parts.
@@ -76,7 +73,6 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     if not scorer.corpus_dependent:
         return Seconds()
     if lacking := shards_without_features(pool, scorer, pool.shards(scorer.sources)):
-        require_all_parts(pool, scorer, lacking)
         run_on_shards("extract", ExtractShard(pool, dict.fromkeys(lacking, (scorer,))), engine)
     if isinstance(scorer, CorpusFilter):
         return fit_on_corpus(pool, scorer, engine, survivors)

@@ -2,22 +2,20 @@
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.core.cached_files import intact, read_cached, remove_cached
+from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
-from benchmark.core.paths import write_cached
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_folder import parts_record, score_paths
+from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.shard_reader import check_columns, shards_without_features
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard, run_on_shards
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
-LISTED = 5  # parts that an error names
 
 
 @dataclass(frozen=True)
@@ -46,22 +44,6 @@ class ShardPart:
         return f"{self.number}/{self.parts}"
 
 
-def require_all_parts(pool: Pool, scorer: Filter, missing: Iterable[Shard]) -> None:
-    """Raise `UserError` if the shards are divided and some are missing: other jobs may be scoring them."""
-    if (parts := read_cached(parts_record(pool, scorer))) is None:
-        return
-    lacking, shards = set(missing), pool.shards(scorer.sources)
-    each = [ShardPart(number, parts) for number in range(1, parts + 1)]
-    unfinished = [str(part) for part in each if lacking & set(part.of(shards))]
-    if unfinished:
-        more = f" and {len(unfinished) - LISTED} others" if len(unfinished) > LISTED else ""
-        raise UserError(
-            f"{scorer.display_name}: {len(lacking):,} of {len(shards):,} shards are missing, those of"
-            f" task.shards={', '.join(unfinished[:LISTED])}{more}; run task=score with each of these, or with"
-            " task.shards=1/1 to score what is missing here"
-        )
-
-
 def score_part(pool: Pool, scorer: Filter, engine: Engine, part: ShardPart) -> None:
     """Score one part of the shards by the filter, or by the filters of a composite; `score_pool` does the rest.
 
@@ -77,11 +59,6 @@ def score_part(pool: Pool, scorer: Filter, engine: Engine, part: ShardPart) -> N
         )
     for leaf in apart:
         check_columns(pool, leaf)
-        record = parts_record(pool, leaf)  # for `require_all_parts`
-        if part.parts == 1:
-            remove_cached(record)
-        else:
-            write_cached(record, part.parts)
         shards, name = part.of(pool.shards(leaf.sources)), leaf.display_name
         if leaf.corpus_dependent:
             log.info("shards: %s is fitted on the whole pool; only its features are extracted here", name)

@@ -87,10 +87,6 @@ class ProbeBatches:
         ]
         return to_pixels(self.processor, views), torch.tensor([item.label for item in drawn])
 
-    def item_bytes(self) -> int:
-        """Return the bytes of a batch's pixels."""
-        return BATCH_SIZE * 3 * self.view.size**2 * 4
-
 
 def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
     """Train a probe on the set's training images and return the rank of each test image's class.
@@ -119,7 +115,7 @@ def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
     optimizer = torch.optim.SGD(head.parameters(), lr=LR, momentum=MOMENTUM)
-    steps = loader(batches, range(len(batches)), tower.workers, tower.device, batches.item_bytes)
+    steps = loader(batches, range(len(batches)), tower.workers, tower.device)
     bar = tracked(f"linear probe of {name}", steps, len(batches), "steps")
     for step, (pixels, labels) in enumerate(bar):
         optimizer.param_groups[0]["lr"] = LR * 0.5 * (1 + math.cos(math.pi * step / len(batches)))

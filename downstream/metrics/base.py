@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PIL import Image
 
@@ -55,21 +53,15 @@ class Request:
     device: torch.device
     # Where metrics leave what they compute for single images.
     of_images: ScoresOfImages = field(default_factory=dict)
-    _lock: AbstractContextManager[Any] = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @cached_property
     def java(self) -> Java:
         """The Java that runs tokenizer, METEOR and SPICE. Raises `UnavailableError`."""
         return find_java()
 
-    @property
+    @cached_property
     def tokens(self) -> Corpus:
         """The corpus as COCO's evaluation tokenises it. Raises `UnavailableError`."""
-        with self._lock:  # metrics in the background ask at the same time
-            return self._tokens
-
-    @cached_property
-    def _tokens(self) -> Corpus:
         return tokenize_corpus(self.corpus, self.java)
 
     def means(self, name: str, scores: Mapping[ImageId, float]) -> Table:
@@ -95,7 +87,6 @@ class CaptionMetric(ABC):
     details: frozenset[str] = frozenset()
     library = "pairsift"  # the package that computes it
     reads_tokens = False  # of `Request.tokens`, which Java makes
-    in_background = False  # another process does the work: computed in a thread, while the other metrics run
 
     @abstractmethod
     def compute(self, request: Request) -> Table:

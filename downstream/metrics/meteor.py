@@ -25,7 +25,6 @@ class Meteor(CaptionMetric):
     unit = "fraction"
     library = "pycocoevalcap"
     reads_tokens = True
-    in_background = True
 
     def compute(self, request: Request) -> Table:
         """Return the corpus score of each domain."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from benchmark.core.devices import resolve_device
@@ -61,8 +60,8 @@ def score_domains(
     scores = {} if of_images is None else of_images
     request = Request(corpus, populated, images, device or resolve_device("cpu"), scores)
     result: dict[str, list[Metric]] = {domain: [] for domain in domains}
-    tables: list[Table] = _tables(metrics, request) if populated else [{} for _ in metrics]
-    for metric, table in zip(metrics, tables, strict=True):
+    for metric in metrics:
+        table = _compute(metric, request) if populated else {}
         version = metric.version()
         for domain, ids in domains.items():
             outcomes = table.get(domain) or dict.fromkeys(metric.names, "there are no images to score")
@@ -70,14 +69,6 @@ def score_domains(
                 _typed(metric, name, outcome, len(ids), version) for name, outcome in outcomes.items()
             ]
     return result
-
-
-def _tables(metrics: Sequence[CaptionMetric], request: Request) -> list[Table]:
-    """Return the table of each metric; metrics in the background run while the others do."""
-    with ThreadPoolExecutor(max_workers=len(metrics) + 1) as threads:
-        begun = {i: threads.submit(_compute, m, request) for i, m in enumerate(metrics) if m.in_background}
-        tables = {i: _compute(m, request) for i, m in enumerate(metrics) if i not in begun}
-        return [begun[i].result() if i in begun else tables[i] for i in range(len(metrics))]
 
 
 def _compute(metric: CaptionMetric, request: Request) -> Table:

@@ -27,7 +27,7 @@ from benchmark.models.checkpoints import (
     revision,
 )
 from benchmark.models.clip_weights import clip_identity
-from downstream.batching import chunks, pixel_batches, stack_pixels, to_pixels
+from downstream.batching import chunks, pixel_batches, stack_pixels
 from downstream.evaluation.captioning import (
     captioning_sets,
     evaluate_captions,
@@ -148,22 +148,10 @@ class PublishedCaptioner(Published):
         self._device = device
 
     def _inputs(self, images: Iterable[Image.Image]) -> Iterator[dict[str, torch.Tensor]]:
-        """Yield the model's inputs of `batch_size` images at a time.
-
-        They are decoded in other processes if the model takes nothing but pixels: tokens may depend on the image.
-        """
-        example = self._processor(images=[Image.new("RGB", (64, 64))], return_tensors="pt", **self._text(1))
-        if set(example) == {"pixel_values"}:
-            preprocess = partial(to_pixels, self._processor)
-            for pixels in pixel_batches(images, preprocess, self._batch_size, self._device):
-                yield {"pixel_values": pixels}
-        else:
-            for chunk in chunks(images, self._batch_size):
-                text = self._text(len(chunk))
-                yield self._processor(images=chunk, return_tensors="pt", **text).to(self._device)
-
-    def _text(self, images: int) -> dict[str, list[str]]:
-        return {"text": [self.prompt] * images} if self.prompt else {}
+        """Yield the model's inputs of `batch_size` images at a time."""
+        for chunk in chunks(images, self._batch_size):
+            text = {"text": [self.prompt] * len(chunk)} if self.prompt else {}
+            yield self._processor(images=chunk, return_tensors="pt", **text).to(self._device)
 
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, each a single line."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import torch.nn.functional as F  # noqa: N812, its usual name
 from torch import nn
 
 from benchmark.core.batch import Sample
-from benchmark.core.errors import UserError
+from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.hashes import hash_bytes
 from benchmark.core.identity import Identified
 from benchmark.core.progress import MetricLogger
@@ -170,6 +169,5 @@ class WeakBackbone(Trainable):
 def check_architecture(name: str) -> None:
     """Raise `UserError` unless timm has the architecture `name`."""
     if not timm.is_model(name):
-        near = " or ".join(map(repr, get_close_matches(name, timm.list_models(), 2)))
-        hint = f"did you mean {near}?" if near else "timm.list_models() lists them"
+        hint = did_you_mean(name, timm.list_models())
         raise UserError(f"weak_backbone.architecture={name} must be an architecture of timm; {hint}")

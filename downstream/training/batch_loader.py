@@ -1,24 +1,19 @@
-"""Batches read ahead in other processes, as many as fit into memory."""
+"""Batches read ahead in other processes."""
 
 from __future__ import annotations
 
-import logging
 import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from benchmark.core.errors import UserError, panics_as_errors
-from benchmark.core.launch import local_process_count, own_cores
+from benchmark.core.launch import own_cores
 
 if TYPE_CHECKING:
     import torch
 
-log = logging.getLogger(__name__)
 MAX_WORKERS = 16
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  where batches wait, on Linux
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -60,55 +55,15 @@ def _configure_worker(worker: int) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def queue_bytes() -> int:
-    """Return the bytes of batches that may wait for this process.
-
-    All processes of a launch together have a quarter of the machine's memory, and half of the free shared memory, of
-    which a container may have little.
-    """
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
-    if SHARED_MEMORY.is_dir():
-        memory = min(memory, shutil.disk_usage(SHARED_MEMORY).free // 2)
-    return memory // local_process_count()
+def loader(dataset: Items[T], items: range, workers: int, device: torch.device) -> Iterator[T]:
+    """Iterate over `items` of `dataset` in order, prefetched by `workers` processes (0: in this process)."""
+    return load(_Answers(dataset), workers, device, sampler=items)
 
 
-def queue(workers: int, item_bytes: int) -> tuple[int, int]:
-    """Return how many of `workers` processes read items of `item_bytes`, and how many items of each may wait.
+def load(dataset: Any, workers: int, device: torch.device, **options: Any) -> Iterator[Any]:
+    """Iterate over a data set of torch in `workers` processes, about `MAX_WORKERS` items ahead.
 
-    They are fewer, down to none, if more items do not fit into `queue_bytes`.
-    """
-    if not workers:
-        return 0, 0
-    waiting = min(2, max(1, MAX_WORKERS // workers))
-    fitting = queue_bytes() // item_bytes if item_bytes else workers * waiting
-    if fitting < workers:
-        log.info(
-            "%d of %d workers read batches of %.1f GiB: more do not fit into %.1f GiB, a quarter of the memory or"
-            " half of the free shared memory",
-            *(fitting, workers, item_bytes / 2**30, queue_bytes() / 2**30),
-        )
-    return min(workers, fitting), max(1, min(waiting, fitting // workers))
-
-
-def loader(
-    dataset: Items[T],
-    items: range,
-    workers: int,
-    device: torch.device,
-    item_bytes: Callable[[], int] | None = None,
-) -> Iterator[T]:
-    """Iterate over `items` of `dataset` in order, prefetched by `workers` processes (0: in this process).
-
-    `item_bytes` returns the size of an item, which bounds how many wait, see `queue`; None for small items.
-    """
-    workers, waiting = queue(workers, item_bytes() if workers and item_bytes else 0)
-    return load(_Answers(dataset), workers, waiting, device, sampler=items)
-
-
-def load(dataset: Any, workers: int, waiting: int, device: torch.device, **options: Any) -> Iterator[Any]:
-    """Iterate over a data set of torch in `workers` processes, with `waiting` items of each prefetched.
-
-    Raises a `UserError` that is among the items. `options` are of torch's `DataLoader`.
+    Raises a `UserError` that is among the items, or if a process was killed. `options` are of torch's `DataLoader`.
     """
     import torch.utils.data
 
@@ -116,17 +71,26 @@ def load(dataset: Any, workers: int, waiting: int, device: torch.device, **optio
         dataset,
         batch_size=None,
         num_workers=workers,
-        prefetch_factor=waiting if workers else None,
+        prefetch_factor=min(2, max(1, MAX_WORKERS // workers)) if workers else None,
         worker_init_fn=_configure_worker,
         pin_memory=device.type == "cuda",
         # Without its own generator a loader would draw a number from the global one.
         generator=torch.Generator(),
         **options,
     )
-    return map(_raised, iter(loaded))
+    return _items(iter(loaded))
 
 
-def _raised(item: T | UserError) -> T:
-    if isinstance(item, UserError):
-        raise item
-    return item
+def _items(loaded: Iterator[T | UserError]) -> Iterator[T]:
+    try:
+        for item in loaded:
+            if isinstance(item, UserError):
+                raise item
+            yield item
+    except RuntimeError as error:
+        if not str(error).startswith("DataLoader worker"):
+            raise
+        raise UserError(
+            "a process that reads samples was killed, as memory or shared memory (/dev/shm) ran out; set a smaller"
+            " training.workers, or 0"
+        ) from error

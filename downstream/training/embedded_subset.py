@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 from accelerate import PartialState
-from PIL import Image
 
 from benchmark.core.arrow import to_numpy
 from benchmark.core.batch import Sample, SampleError, model_text
@@ -88,16 +87,12 @@ class _Chunks:
         pixels = self.preprocess([s.image for s in samples]) if samples else torch.empty(0)
         return _Chunk(pixels, [s.text for s in samples], [s.others for s in samples], reasons)
 
-    def item_bytes(self) -> int:
-        """Return the bytes of a chunk's pixels, which the size of an image does not change."""
-        return self.size * self.preprocess([Image.new("RGB", (64, 64))]).nbytes
-
 
 def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int, device: torch.device) -> None:
     """Write `ROWS`, one row per index of `chunks`; an unreadable sample has neither text nor embedding."""
     total, done = len(chunks.indices), 0
     with progress("embed images", total, "images") as advance, pa.ipc.new_file(str(path), ROWS) as file:
-        for chunk in loader(chunks, range(-(-total // chunks.size)), workers, device, chunks.item_bytes):
+        for chunk in loader(chunks, range(-(-total // chunks.size)), workers, device):
             vectors = embed(chunk.pixels).float().cpu().numpy() if chunk.texts else ()
             readable = iter(zip(chunk.texts, chunk.others, (v.tobytes() for v in vectors), strict=True))
             rows = [next(readable) if reason is None else (None, (), b"") for reason in chunk.reasons]

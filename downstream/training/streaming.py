@@ -18,7 +18,7 @@ import torch.utils.data
 
 from benchmark.core.errors import UserError, panics_as_errors
 from downstream.batching import chunks
-from downstream.training.batch_loader import load, queue
+from downstream.training.batch_loader import load
 from downstream.training.training_data import (
     STREAM_GROUPS,
     IndexArray,
@@ -131,6 +131,5 @@ def stream_loader(
 
     Each has the same number of streams, so that they are fewer if the number does not divide `batches.workers`.
     """
-    fitting, waiting = queue(processes, batches.item_bytes() if processes else 0)
-    used = max((n for n in range(1, fitting + 1) if batches.workers % n == 0), default=0)
-    return load(_Dataset(batches, steps), used, waiting, device)
+    used = max((n for n in range(1, processes + 1) if batches.workers % n == 0), default=0)
+    return load(_Dataset(batches, steps), used, device)

@@ -247,7 +247,7 @@ class Trainer:
             streamed = StreamedBatches(data, *parts, config.stream_workers, config.shuffle_mib << 20)
             return stream_loader(streamed, steps, workers, self.device)
         batches = StepBatches(data, *parts)
-        return loader(batches, steps, workers, self.device, batches.item_bytes)
+        return loader(batches, steps, workers, self.device)
 
     def _log(self, stepper: Stepper, stepped: Step, index: int, seen: int, rate: float) -> float:
         loss = stepped.loss.item()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 IndexArray = npt.NDArray[np.int64]
 Inputs = dict[str, "torch.Tensor"]
 STREAM_GROUPS = 8  # parts of each step of a stream; a process reads some of them
-PROBED = 16  # samples of which one should be readable
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 # Appended to (seed, position), so that draws of captions and of images are independent.
@@ -231,11 +230,3 @@ class StepBatches:
         assert not isinstance(source, SampleStream)
         indices = self.data.order.indices(positions.start, positions.stop)[:: positions.step]
         return self.data.batch(source.__getitem__, indices.tolist(), positions)
-
-    def item_bytes(self) -> int:
-        """Return the bytes of an item whose samples are all like the first readable one; 0 if `PROBED` are not."""
-        for position in range(min(PROBED, self.budget)):
-            inputs = self._read(range(position, position + 1)).inputs
-            if inputs:
-                return -(-self.batch_size // self.ranks) * sum(tensor.nbytes for tensor in inputs.values())
-        return 0

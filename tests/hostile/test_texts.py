@@ -26,7 +26,12 @@ from benchmark.results.tensorboard_tracker import _table
 from benchmark.results.wandb_tracker import WandbTracker
 from benchmark.scoring.shard_reader import PoolBatches
 from benchmark.studies.concreteness.evaluation import score_texts
-from benchmark.studies.concreteness.explanation import Explanation, Word, coloured_line, explanations_page
+from benchmark.studies.concreteness.explanation import (
+    Explanation,
+    Word,
+    contribution_table,
+    explanations_page,
+)
 from benchmark.studies.icc_build.captions import captions_from_file
 from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
@@ -157,8 +162,8 @@ def test_the_terminal_gets_no_control_characters(capsys: pytest.CaptureFixture[s
     print_tables([TABLE])
     assert hides_nothing(capsys.readouterr().out)
     target = io.StringIO()
-    line = coloured_line(Explanation(ODD, "icc", {}, "key", 0.5, [Word(ODD, 1.0)]))
-    Console(file=target, width=80).print(line)
+    table = contribution_table(Explanation(ODD, "icc", {}, "key", 0.5, [Word(ODD, 1.0)]))
+    Console(file=target, width=80).print(table)
     assert hides_nothing(target.getvalue())
 
 

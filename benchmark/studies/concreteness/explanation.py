@@ -104,24 +104,16 @@ def _hue(contribution: float) -> tuple[int, int, int]:
     return CONCRETE if contribution > 0 else ABSTRACT
 
 
-def coloured_line(explanation: Explanation) -> Text:
-    """Return the caption as a line for the terminal, its words coloured."""
-    line = Text()
-    for word in explanation.words:
-        style = ""
-        if word.contribution:
-            # A small contribution is near grey, which is readable on dark and light backgrounds.
-            strength = abs(word.contribution) / explanation.max_contribution
-            style = "#" + "".join(f"{round(128 + strength * (c - 128)):02x}" for c in _hue(word.contribution))
-        line.append(visible(word.text), style).append(" ")
-    return line
-
-
 def contribution_table(explanation: Explanation) -> Table:
-    """Return the words with their contributions for the terminal."""
+    """Return the words, coloured, with their contributions for the terminal."""
     table = Table("word", title=Text(f"{explanation.filter}: {explanation.score:.4f}"), title_justify="left")
     table.add_column("contribution", justify="right")
     for word in explanation.words:
-        contribution = MISSING if word.contribution is None else f"{word.contribution:+.4f}"
-        table.add_row(Text(visible(word.text)), contribution)
+        style, contribution = "", MISSING
+        if word.contribution is not None:
+            contribution = f"{word.contribution:+.4f}"
+            # A small contribution is near grey, which is readable on dark and light backgrounds.
+            strength = abs(word.contribution) / explanation.max_contribution
+            style = "#" + "".join(f"{round(128 + strength * (c - 128)):02x}" for c in _hue(word.contribution))
+        table.add_row(Text(visible(word.text), style), contribution)
     return table

@@ -104,7 +104,6 @@ def _make_labels(
             "ngrams": len(vocabulary.ngrams),
             "distinct_ngrams": vocabulary.distinct,
             "too_common": vocabulary.too_common,
-            "undercount": vocabulary.undercount,
             **_write_labels(pool, reader, documents, model, temporary),
             "seconds": round(time.monotonic() - started, 1),
         }

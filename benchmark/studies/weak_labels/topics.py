@@ -13,7 +13,6 @@ from benchmark.core.batch import Batch
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, encode_uids, make_uid, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.scoring.shard_reader import PoolBatches
-from benchmark.studies.text_spotting.vocabulary import forget
 from filters.informativeness import Informativeness
 
 TOP_NGRAMS = 10  # n-grams shown per topic, as in the paper's Table 3
@@ -75,9 +74,6 @@ class TopicModel:
         return counts
 
 
-MAX_COUNTED = 4_000_000  # distinct n-grams in memory while counting, about 500 MB
-
-
 @dataclass(frozen=True)
 class Vocabulary:
     """The n-grams of the topics, and how they were chosen."""
@@ -86,9 +82,6 @@ class Vocabulary:
     captions: int
     distinct: int  # number of distinct n-grams counted
     too_common: list[str]  # n-grams left out because they occur in too many captions
-    # Upper bound of the error of a count; above 0 if rare n-grams had to be dropped while counting, because there
-    # were more than `MAX_COUNTED`.
-    undercount: int
 
 
 def choose_vocabulary(captions: Iterable[Sequence[str]], size: int, max_share: float) -> Vocabulary:
@@ -100,16 +93,14 @@ def choose_vocabulary(captions: Iterable[Sequence[str]], size: int, max_share: f
             2.2, calls them photographic stop words).
     """
     counts: Counter[str] = Counter()
-    total = undercount = 0
+    total = 0
     for ngrams in captions:
         total += 1
         counts.update(set(ngrams))
-        if len(counts) > MAX_COUNTED:
-            undercount += forget(counts, MAX_COUNTED // 2)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     common = [ngram for ngram, count in ranked if count / total >= max_share]
     kept = [ngram for ngram, count in ranked if count / total < max_share][:size]
-    return Vocabulary(kept, total, len(counts), common, undercount)
+    return Vocabulary(kept, total, len(counts), common)
 
 
 class CaptionNgrams(Informativeness):

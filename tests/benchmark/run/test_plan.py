@@ -44,7 +44,7 @@ def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_
     table = [" ".join(line.split()) for line in planned.stdout.splitlines()]
     assert table[0] == "Plan of 2 jobs"
     assert [line.rpartition(" ")[0] for line in table if line.startswith("seed=")] == [
-        "seed=0 1 of 3 shards cached to do over",
+        "seed=0 to do to do over",
         "seed=1 with a job above to do",
     ]
     assert files(cache) == before

@@ -119,28 +119,6 @@ def test_the_workers_of_a_fit_are_part_of_its_cost(pool: Pool, clip: str) -> Non
     assert 10 < seconds.processor < 20  # not those that extracted the features
 
 
-class StoppedOnce(EngineWithWorkers):
-    """Stopped by Ctrl-C when its first run is over."""
-
-    stopped = False
-
-    def run(self, work: Work[Any, Any], pieces: Sequence[Any]) -> Iterator[Any]:
-        yield from super().run(work, pieces)
-        if not self.stopped:
-            self.stopped = True
-            raise KeyboardInterrupt
-
-
-def test_a_fit_that_goes_on_counts_what_came_before(pool: Pool, clip: str) -> None:
-    fit_filter(pool, Vas(clip, None, None), LocalEngine("cpu", 1))  # extracts the features
-    scorer, engine = NegClipLoss(clip, None, 5, 1, 0.01), StoppedOnce("cpu", 1)
-    with pytest.raises(KeyboardInterrupt):
-        fit_filter(pool, scorer, engine)
-    seconds = fit_filter(pool, scorer, engine)
-    assert 10 < seconds.processor < 20
-    assert fit_filter(pool, scorer, engine) == seconds
-
-
 @pytest.mark.parametrize("name", ["negcliploss", "vas", "near_duplicates", "normsim"])
 def test_scores_are_the_same_whatever_the_shards(name: str, pool: Pool, clip: str, tmp_path: Path) -> None:
     if name == "near_duplicates":

@@ -11,7 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_folder import remove_scores, score_paths
+from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_part import ShardPart, score_part
 from benchmark.scoring.shard_reader import features_path
@@ -98,40 +98,8 @@ def test_of_a_fitted_filter_the_features_are_extracted(pool: Pool, caplog: pytes
         score_part(pool, Fitted(), ENGINE, ShardPart(1, 3))
 
 
-def test_nothing_is_selected_while_a_part_is_missing(pool: Pool) -> None:
-    for number in (1, 3):
-        score_part(pool, Random(), ENGINE, ShardPart(number, 4))
-    message = (
-        r"^random: 2 of 5 shards are missing, those of task.shards=2/4, 4/4; run .* each .* task.shards=1/1"
-    )
-    with pytest.raises(UserError, match=message):
-        score_pool(pool, Random(), ENGINE)
-    score_part(pool, Random(), ENGINE, ShardPart(2, 4))
-    score_part(pool, Random(), ENGINE, ShardPart(4, 4))
-    assert score_pool(pool, Random(), ENGINE).reused == 1
-
-
 def test_all_that_is_missing_can_be_scored_in_one_place(pool: Pool) -> None:
-    score_part(pool, Random(), ENGINE, ShardPart(1, 40))
-    score_part(pool, Random(), ENGINE, ShardPart(1, 1))
-    assert score_pool(pool, Random(), ENGINE).reused == 1
-    score_paths(pool, Random()).popitem()[1].unlink()
-    assert score_pool(pool, Random(), ENGINE).reused == 0.8
-
-
-def test_a_filter_is_not_fitted_while_features_of_a_part_are_missing(pool: Pool) -> None:
+    score_part(pool, Random(), ENGINE, ShardPart(1, 5))
+    assert score_pool(pool, Random(), ENGINE).reused == pytest.approx(0.2)
     score_part(pool, LongerThanMean(), ENGINE, ShardPart(1, 2))
-    with pytest.raises(
-        UserError, match=r"^longerthanmean: 2 of 5 shards are missing, those of task.shards=2/2;"
-    ):
-        score_pool(pool, LongerThanMean(), ENGINE)
-
-
-def test_parts_of_a_smaller_pool_and_removed_scores_hold_nothing_up(pool: Pool, tmp_path: Path) -> None:
-    score_part(pool, Random(), ENGINE, ShardPart(1, 2))
-    write_pool(tmp_path / "pool", [rows(4, start=4 * i) for i in range(6)])
-    grown = Pool("p", str(tmp_path / "pool"))
-    assert len(score_pool(grown, Random(), ENGINE)) == 24
-    score_part(pool, Random(2), ENGINE, ShardPart(1, 2))
-    remove_scores(pool, Random(2))
-    assert score_pool(pool, Random(2), ENGINE).reused == 0
+    assert len(score_pool(pool, LongerThanMean(), ENGINE)) == 20

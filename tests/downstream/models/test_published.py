@@ -12,7 +12,6 @@ from downstream.evaluation.evaluation_sets import ImageFile, Item
 from downstream.models.published import PublishedCaptioner, PublishedClip
 from tests.downstream.tiny_models import CAPTIONS, draw
 from tests.filters.checkpoints import open_clip_model
-from tests.pixel_workers import decode_in_processes
 
 
 def test_models_with_the_same_tag_are_different() -> None:
@@ -37,9 +36,7 @@ def test_weights_in_a_file_count_by_their_content(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prompt", ["", "a picture of"])
-def test_captions_of_stored_images_are_the_same(
-    prompt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_captions_of_stored_images_are_the_same(prompt: str, tmp_path: Path) -> None:
     captioner = PublishedCaptioner(str(demo_model("blip")), prompt, beams=1, max_new_tokens=6, batch_size=2)
     captioner.load(torch.device("cpu"))
     items = []
@@ -47,7 +44,5 @@ def test_captions_of_stored_images_are_the_same(
         draw(caption).save(tmp_path / f"{number}.png")
         items.append(Item(number, ImageFile(tmp_path / f"{number}.png"), []))
     expected = captioner.caption([item.load() for item in items])
-    decoded = decode_in_processes(monkeypatch)
     assert captioner.caption(StoredImages(items, "images")) == expected
     assert len(set(expected)) > 1
-    assert len(decoded) == (0 if prompt else 3)  # the prompt's tokens may depend on the image

@@ -93,19 +93,6 @@ def test_ranks_share_a_batch_without_overlap() -> None:
         ]
 
 
-def test_bytes_of_a_batch_are_those_of_the_first_readable() -> None:
-    subset = MemorySubset(CAPTIONS)
-    data = TrainingData(subset, SampleOrder.over(len(subset), seed=3), lengths)
-    first = int(data.order.indices(0, 1)[0])
-    for broken in ({}, {first: "image_unreadable"}):
-        data = TrainingData(MemorySubset(CAPTIONS, broken), data.order, lengths)
-        assert StepBatches(data, 100, 5, ranks=2).item_bytes() == 3 * 8
-    unreadable = TrainingData(
-        MemorySubset(CAPTIONS, dict.fromkeys(range(8), "image_missing")), data.order, lengths
-    )
-    assert StepBatches(unreadable, 100, 5).item_bytes() == 0
-
-
 def test_captions_that_are_missing_stay_missing_at_their_place() -> None:
     seen: list[tuple[str, tuple[str | None, ...]]] = []
 
