@@ -178,7 +178,9 @@ def write_result(
     places = {r.run_id: REFERENCE_RESULTS / r.run_id for r in committed}
     places |= {r.run_id: folder / r.run_id for r in others}
     same = [r for r in others if r.protocol.fingerprint == protocol.fingerprint]
-    wanted = not (job.sweep and isinstance(job.tracker, NoTracker))  # it reads scores of images of all these runs
+    wanted = not (
+        job.sweep and isinstance(job.tracker, NoTracker)
+    )  # it reads scores of images of all these runs
     verdict = board_verdict(same, RunFolders(places), committed).lines if wanted else []
     job.tracker.finish(result, folder / result.run_id, random, verdict)
     table = run_table(result, others, committed, frozenset(r.detail for r in job.absent))
