@@ -18,7 +18,7 @@ from benchmark.results.selection_summary import Fractions, Histogram, SelectionS
 from benchmark.scoring.score_table import ArraySource, Block, ScoreSource
 
 BINS = 60
-OUTLIERS = 0.001  # fraction of a sample at each end that may be beyond the edges
+OUTLIERS = 0.005  # fraction of a sample at each end that may be beyond the edges
 # Captions of the pool, and as many kept ones: a fraction of them has a standard error of at most .0035.
 SAMPLE = 20_000
 LANGUAGE_SAMPLE = 5_000  # of these; .12 s
