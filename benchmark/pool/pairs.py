@@ -39,12 +39,12 @@ def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores) -> Writt
 
     Args:
         path: the parquet to write.
-        pool: the pairs are in its metadata if it has any, else in its tars.
+        pool: the pairs are in its metadata, or in its tars.
         uids: the pairs, each once, shape (k,).
         scores: their scores, shape (k,).
 
     Raises:
-        UserError: when it lacks any.
+        UserError: when the pool lacks any.
     """
     pairs = urls = 0
     with atomic_write(path) as temporary:
@@ -73,8 +73,12 @@ def read_captions(path: Path) -> Iterator[str]:
 def pair_tables(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
     """Yield ``uid, url, caption, score`` of each batch of the pool; of a uid that occurs several times the first."""
     index, left = UidIndex(uids), np.ones(len(uids), bool)
-    shards = pool.shards(_TEXT)
+    listed = pool.shards(_TEXT)
+    # Filters of images choose from tars, which may hold pairs that the metadata lacks.
+    shards = [*listed, *(tar for tar in pool.tars if pool.is_local and tar not in listed)]
     for shard in tracked("captions", shards, len(shards), "shards"):
+        if not left.any():
+            break
         # Shards with captions are enough: a pool without urls can be exported, too.
         for batch in pool.batches(shard, _TEXT | {"url"}, _BATCH, Counter()):
             rows = index.find(batch.uids)

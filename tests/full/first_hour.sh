@@ -43,8 +43,8 @@ typed "python -m benchmark --help own_pool | head -5"
 
 # The commands that earlier walks got a wrong answer for.
 wrong() { typed python -m benchmark "$@"; }
-wrong $mine filter=clip size=500
-wrong $mine filter=clip size=520
+wrong $mine filter=random size=532
+wrong $mine filter=random size=530
 wrong $mine filter=clip size=0
 wrong $mine filter=clip size=-5
 wrong $mine filter=clip size=200kk

@@ -90,7 +90,8 @@ class Leaderboard:
     @property
     def protocol_note(self) -> str:
         """The protocol's whole name, its fingerprint, and the number of runs."""
-        return f"Protocol: {self.protocol.name} ({self.protocol.fingerprint}), {len(self.runs)} runs."
+        runs = f"{len(self.runs)} run{'s' * (len(self.runs) != 1)}"
+        return f"Protocol: {self.protocol.name} ({self.protocol.fingerprint}), {runs}."
 
 
 @dataclass(frozen=True)
