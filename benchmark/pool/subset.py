@@ -14,15 +14,7 @@ from benchmark.core.arrow import from_numpy
 from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.progress import tracked
-from benchmark.core.uids import (
-    UID_DTYPE,
-    UidArray,
-    UidIndex,
-    decode_uid,
-    find_uids,
-    sort_uids,
-    unite_uids,
-)
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, find_uids, sort_uids, unite_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.other_captions import OtherCaptions

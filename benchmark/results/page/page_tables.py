@@ -7,14 +7,7 @@ from dataclasses import dataclass, field, replace
 from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.columns import SHORT, heading, table_columns
 from benchmark.results.report.entry_facts import cost_notes, description_percentage, row_notes, scoring_costs
-from benchmark.results.report.leaderboard import (
-    REFERENCE,
-    Entry,
-    Measure,
-    evaluations,
-    headlines,
-    metrics_of,
-)
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations, headlines, metrics_of
 from benchmark.results.report.table import MISSING
 from benchmark.results.result import Result
 
