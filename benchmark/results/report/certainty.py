@@ -214,9 +214,7 @@ class Compared:
 
     def interval(self, estimate: Estimate) -> str:
         """Return an interval as text."""
-        return (
-            MISSING if estimate.interval is None else " to ".join(map(self.measure.text, estimate.interval))
-        )
+        return " to ".join(map(self.measure.text, estimate.interval)) if estimate.interval else MISSING
 
 
 def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
@@ -264,10 +262,8 @@ def certainty_table(title: str, compared: Compared) -> Table:
     """Return a row per entry, the best mean first: mean, interval, runs, range of ranks, verdict against random."""
     random, rows = compared.index(REFERENCE), []
     for index in compared.ranking:
-        entry, estimate = compared.entries[index], compared.comparison.estimates[index]
+        entry, runs = compared.entries[index], str(compared.comparison.estimates[index].runs)
         against = MISSING if random in (None, index) else compared.comparison.verdict(index, random or 0)
-        rows.append(
-            plain(entry.name, compared.text(entry), str(estimate.runs), compared.rank(index), against)
-        )
+        rows.append(plain(entry.name, compared.text(entry), runs, compared.rank(index), against))
     header = ["filter", compared.heading, "runs", "rank", "against random"]
     return Table(title, header, rows, [*certainty_notes([compared]), RANKS])

@@ -124,9 +124,7 @@ def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
     for name, table in tables.items():
         if marked := re.search(rf"<!-- {name}(?:: (\d+) rows)? -->\n(.*?)<!-- /{name} -->", text, re.DOTALL):
             rows = table.rows[: int(marked[1])] if marked[1] else table.rows
-            notes = (
-                [f"The first {len(rows)} of {len(table.rows)} rows."] if len(rows) < len(table.rows) else []
-            )
+            notes = [f"The first {len(rows)} of {len(table.rows)} rows."] * (len(rows) < len(table.rows))
             lines = [*table_lines(replace(table, rows=rows)), "", *notes, *note_lines(table.notes), ""]
             text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
             replaced += 1
