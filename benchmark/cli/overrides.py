@@ -232,9 +232,8 @@ def _count(name: str, text: str) -> int | str | None:
     if number >= 1 and number.is_integer():
         return int(number)
     if match or not text or NO_NAME.fullmatch(text):
-        kind, others = (
-            ("samples", "") if name == "budget" else ("pairs", ", a percentage such as 10%, or all")
-        )
-        must = f"must be a whole number of {kind} above 0, such as 200k, 1.5m or 50000{others}"
+        must = "must be a whole number of samples above 0, such as 200k, 1.5m or 50000"
+        if name != "budget":
+            must = must.replace("samples", "pairs") + ", a percentage such as 10%, or all"
         raise UserError(f"{name.split('.')[0]}={text} {must}")
     return None

@@ -189,9 +189,8 @@ class IndexTar:
 
 def index_tars(pool: Pool, engine: Engine) -> None:
     """Make the missing indexes of a local pool; a remote tar is indexed when its samples are fetched."""
-    missing = (
-        [shard for shard in pool.shards(IMAGE_NEEDS) if not pool.has_index(shard)] if pool.is_local else []
-    )
+    shards = pool.shards(IMAGE_NEEDS) if pool.is_local else []
+    missing = [shard for shard in shards if not pool.has_index(shard)]
     if not missing:  # an engine may start a cluster
         return
     indexes = engine.run(IndexTar(pool, len(missing)), missing)

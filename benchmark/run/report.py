@@ -59,10 +59,8 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
         evaluations = [replace(e, evaluations=evaluations_of(e.evaluations, chosen)) for e in evaluations]
     boards = leaderboards(results)
     shipped = [run if chosen is None else only_metrics(run, chosen) for run in _shipped_runs(boards)]
-    of_shipped = {run.run_id: REFERENCE_RESULTS / run.run_id for run in shipped}
-    beside = RunFolders(
-        {**of_shipped, **{run.run_id: path.parent / run.run_id for path, run in runs.items()}}
-    )
+    places = {run.run_id: REFERENCE_RESULTS / run.run_id for run in shipped}
+    beside = RunFolders(places | {run.run_id: path.parent / run.run_id for path, run in runs.items()})
     of_boards = leaderboard(results, beside, shipped)
     others = evaluation_tables(evaluations) + _study_tables(source)
     whole = [run for run in results if not run.protocol.is_quick_try]
@@ -125,9 +123,7 @@ def _study_tables(source: ResultsFolders) -> list[Table]:
     """Return the tables of studies."""
     tables = concreteness_tables([*source.read(ConcretenessEvaluation).values()])
     tables += text_spotting_tables([*source.read(TextSpottingEvaluation).values()])
-    tables += [
-        likeness_table(profile.pool, profile.likeness) for profile in source.read(CaptionProfile).values()
-    ]
+    tables += [likeness_table(of.pool, of.likeness) for of in source.read(CaptionProfile).values()]
     if source.has("profile"):  # imported with OpenCV
         from benchmark.studies.profile.profiling import Profile
         from benchmark.studies.profile.tables import overall_tables
@@ -141,10 +137,8 @@ def _publish(
 ) -> None:
     """Put the summary, the sizes and the paper's findings into Markdown files."""
     board = summary_board(boards)
-    tables = {
-        "leaderboard": summary_table(board, folders, boards),
-        "sizes": size_table(board, boards, folders),
-    }
+    tables = {"leaderboard": summary_table(board, folders, boards)}
+    tables["sizes"] = size_table(board, boards, folders)
     if findings := findings_tables(results, folders):
         tables["findings"] = findings[0]
     for file in files:
