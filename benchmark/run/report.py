@@ -99,13 +99,12 @@ def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
         own, few = {run.filter for run in board.runs}, sum(entry.competes for entry in board.entries) < 2
         if few or REFERENCE not in own:
             lacking[board.protocol.fingerprint] = own, few
-    return [
-        run
-        for run in (read_runs(REFERENCE_RESULTS) if lacking else [])
-        if run.protocol.fingerprint in lacking
-        and run.filter not in lacking[run.protocol.fingerprint][0]
-        and (run.filter == REFERENCE or lacking[run.protocol.fingerprint][1])
-    ]
+    shipped = []
+    for run in read_runs(REFERENCE_RESULTS) if lacking else []:
+        own, few = lacking.get(run.protocol.fingerprint, ({run.filter}, False))
+        if run.filter not in own and (few or run.filter == REFERENCE):
+            shipped.append(run)
+    return shipped
 
 
 def _metric_names(job: Job) -> list[str] | None:
