@@ -169,16 +169,10 @@ def _table(
     columns: Sequence[Sequence[PageCell]],
     notes: list[str],
 ) -> PageTable:
-    rows = [
-        Row(
-            entry.label,
-            entry.runs[0].family,
-            role(entry),
-            not entry.competes or entry.label == REFERENCE,
-            [column[index] for column in columns],
-        )
-        for index, entry in enumerate(entries)
-    ]
+    rows = []
+    for index, entry in enumerate(entries):
+        aside, cells = not entry.competes or entry.label == REFERENCE, [column[index] for column in columns]
+        rows.append(Row(entry.label, entry.runs[0].family, role(entry), aside, cells))
     return PageTable(name, ["filter", *header], rows, notes)
 
 

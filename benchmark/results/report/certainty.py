@@ -174,12 +174,10 @@ class Compared:
 
     def index(self, name: str, size: int | None = None) -> int | None:
         """Return the index of the entry of the filter with this label, None without one."""
-        having = (
-            index
-            for index, entry in enumerate(self.entries)
-            if name in {entry.label, *entry.same} and size in {None, entry.size}
-        )
-        return next(having, None)
+        for index, entry in enumerate(self.entries):
+            if name in {entry.label, *entry.same} and size in {None, entry.size}:
+                return index
+        return None
 
     def rank(self, index: int) -> str:
         """Return the range of ranks of an entry among several as text."""
