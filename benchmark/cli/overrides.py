@@ -65,9 +65,8 @@ def normalised(arguments: Sequence[str]) -> list[str]:
         raise UserError(str(error)) from None
     if (options.resolve or options.package) and not options.cfg:
         raise UserError("--resolve and --package must be with --cfg job")
-    if options.shell_completion and not any(
-        re.match(r"(un)?install=(bash|zsh|fish)$|query=", s) for s in settings
-    ):
+    shells = re.compile(r"(un)?install=(bash|zsh|fish)$|query=")
+    if options.shell_completion and not any(map(shells.match, settings)):
         raise UserError("--shell-completion must be with install=SHELL or uninstall=SHELL: bash, zsh or fish")
     given = {f"--{name.replace('_', '-')}": value for name, value in vars(options).items() if value}
     flags = [option if value is True else f"{option}={value}" for option, value in given.items()]

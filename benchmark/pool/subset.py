@@ -134,10 +134,8 @@ def captions_of(pool: Pool, uids: UidArray) -> list[str | None]:
         parts = [part.samples for part in selected_samples(pool, uids[unlisted])]
         texts = [text for part in parts for text in part.texts]
         rows = find_uids(np.concatenate([np.empty(0, UID_DTYPE), *(part.uids for part in parts)]), uids)
-        captions = [
-            texts[row] if caption is None and row >= 0 else caption
-            for caption, row in zip(captions, rows, strict=True)
-        ]
+        pairs = zip(captions, rows, strict=True)
+        captions = [texts[row] if caption is None and row >= 0 else caption for caption, row in pairs]
     return captions
 
 
