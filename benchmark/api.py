@@ -192,9 +192,8 @@ def score(
     # Settings such as filter.minimum also count for an object.
     job = _job(settings, {"pool": pool, "filter": filter if isinstance(filter, str) else "random"})
     scorer = job.filter if isinstance(filter, str) else filter
-    return replace(
-        score_pool(pool if isinstance(pool, Pool) else job.pool, scorer, engine), bounds=job.bounds
-    )
+    table = score_pool(pool if isinstance(pool, Pool) else job.pool, scorer, engine)
+    return replace(table, bounds=job.bounds)
 
 
 @_checked
@@ -239,9 +238,8 @@ def train(
     resolved = resolve_device(device)
     opened = pool if isinstance(pool, Pool) else _job(None, {"pool": pool}).pool
     index_tars(opened, LocalEngine(device))
-    return train_model(
-        model, open_subset(opened, selection), selection.sha256, resolved, NoTracker(), []
-    ).folder
+    subset = open_subset(opened, selection)
+    return train_model(model, subset, selection.sha256, resolved, NoTracker(), []).folder
 
 
 @_checked

@@ -117,9 +117,8 @@ def arguments_of(node: DictConfig, name: str, kind: Any) -> Arguments | None:
     """Return the settings that a group takes by its `name` and type; None for a type that is not a group."""
     if name == "task":
         task = str(node.get("name"))
-        return Arguments.of(
-            {"name": Name} | (task_types(task) if task in shipped_names("task") else {"*": Any})
-        )
+        types = task_types(task) if task in shipped_names("task") else {"*": Any}
+        return Arguments.of({"name": Name} | types)
     if "_target_" in node:
         arguments = class_arguments(str(node["_target_"]))
         if name.partition(".")[0] == "filter" or ".filters." in name:

@@ -16,9 +16,7 @@ from benchmark.run.config import CONF, shipped_names
 HELP = frozenset({"--help", "-h"})
 COMMAND = "python -m benchmark"
 # Pages of the documentation: in the wheel, else in the checkout.
-PAGES = next(
-    folder for folder in (CONF.parent / "pairsift" / "docs", CONF.parent / "docs") if folder.is_dir()
-)
+PAGES = next(path for path in (CONF.parent / "pairsift" / "docs", CONF.parent / "docs") if path.is_dir())
 WIDTH = min(shutil.get_terminal_size().columns, 110)
 
 # In the order in which users need them.
@@ -73,9 +71,8 @@ def answer(arguments: Sequence[str]) -> str | None:
     if not topics:
         return _overview()
     group, _, name = topics[0].partition("=")
-    pages = {
-        path.stem: path for path in PAGES.glob("*.md") if path.stem not in GROUPS or topics[0].endswith(".md")
-    }
+    files = PAGES.glob("*.md")
+    pages = {path.stem: path for path in files if path.stem not in GROUPS or topics[0].endswith(".md")}
     if page := pages.get(Path(topics[0]).name.removesuffix(".md")):
         return page.read_text(encoding="utf-8").rstrip()
     if group not in GROUPS:
@@ -98,9 +95,8 @@ def _overview() -> str:
         f"{group}=": f"{line} (default: {chosen[group]})" if chosen.get(group) else line
         for group, line in GROUPS.items()
     }
-    pages = textwrap.indent(
-        textwrap.fill(", ".join(sorted(p.stem for p in PAGES.glob("*.md"))), WIDTH - 4), "    "
-    )
+    pages = ", ".join(sorted(path.stem for path in PAGES.glob("*.md")))
+    pages = textwrap.indent(textwrap.fill(pages, WIDTH - 4), "    ")
     examples = "\n".join(f"  # {line}\n  {COMMAND} {command}" for command, line in EXAMPLES.items())
     return f"""\
 pairsift compares filters of image-caption data: a filter scores a pool, exactly k pairs are kept, models train on

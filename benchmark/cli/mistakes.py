@@ -146,9 +146,8 @@ def _candidates(
         if group == "metrics" and "task=report" in others:
             yield [[f"task.columns={value}"]]
         yield [[f"{group}={value}"]]
-        yield [
-            [f"{group}={close}"] for close in get_close_matches(value.casefold(), shipped_names(group), n=1)
-        ]
+        close = get_close_matches(value.casefold(), shipped_names(group), n=1)
+        yield [[f"{group}={config}"] for config in close]
     ranks = {first: rank for rank, first in enumerate(FIRST)}
     ranked = sorted(known, key=lambda n: (ranks.get(n.partition(".")[0], len(FIRST)), n.count(".")))
     by_last = {other: other.rpartition(".")[2] for other in ranked}
@@ -174,9 +173,7 @@ def _candidates(
 def _configs_with(setting: str, group: str) -> list[str]:
     """Return the configs of a group that have a setting, only those that need its value if there are some."""
     line = re.compile(rf"^ *{re.escape(setting)}: *(\??)", re.MULTILINE)
-    texts = {
-        n: (CONF / group / f"{n}.yaml").read_text(encoding="utf-8") for n in sorted(shipped_names(group))
-    }
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted((CONF / group).glob("*.yaml"))}
     needed = {name: found[1] for name, text in texts.items() if (found := line.search(text))}
     return [name for name in needed if needed[name]] or list(needed)
 

@@ -65,9 +65,8 @@ def normalised(arguments: Sequence[str]) -> list[str]:
         raise UserError(str(error)) from None
     if (options.resolve or options.package) and not options.cfg:
         raise UserError("--resolve and --package must be with --cfg job")
-    if options.shell_completion and not any(
-        re.match(r"(un)?install=(bash|zsh|fish)$|query=", s) for s in settings
-    ):
+    shells = re.compile(r"(un)?install=(bash|zsh|fish)$|query=")
+    if options.shell_completion and not any(map(shells.match, settings)):
         raise UserError("--shell-completion must be with install=SHELL or uninstall=SHELL: bash, zsh or fish")
     given = {f"--{name.replace('_', '-')}": value for name, value in vars(options).items() if value}
     flags = [option if value is True else f"{option}={value}" for option, value in given.items()]
@@ -232,9 +231,8 @@ def _count(name: str, text: str) -> int | str | None:
     if number >= 1 and number.is_integer():
         return int(number)
     if match or not text or NO_NAME.fullmatch(text):
-        kind, others = (
-            ("samples", "") if name == "budget" else ("pairs", ", a percentage such as 10%, or all")
-        )
-        must = f"must be a whole number of {kind} above 0, such as 200k, 1.5m or 50000{others}"
+        must = "must be a whole number of samples above 0, such as 200k, 1.5m or 50000"
+        if name != "budget":
+            must = must.replace("samples", "pairs") + ", a percentage such as 10%, or all"
         raise UserError(f"{name.split('.')[0]}={text} {must}")
     return None

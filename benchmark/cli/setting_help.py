@@ -34,9 +34,8 @@ def setting_lines(group: str, name: str, width: int) -> list[str]:
     for setting, default, kind, meaning in sorted(settings, key=lambda setting: setting[0].count(".")):
         *above, key = setting.split(".")
         meaning = meaning or (comments.get(key, "") if len(above) < 3 else "")  # deeper: of another config
-        about = "; ".join(
-            dict.fromkeys(filter(None, ["" if kind in (Any, None) else requirement(kind), meaning]))
-        )
+        parts = ["" if kind in (Any, None) else requirement(kind), meaning]
+        about = "; ".join(dict.fromkeys(filter(None, parts)))
         cut = default if len(default) <= width else f"{default[:width]}..."
         lines += [f"  {setting}={cut}", *(f"      {part}" for part in textwrap.wrap(about, width - 6))]
     return ["", "Settings, with their defaults:", *lines] if lines else []
@@ -63,6 +62,4 @@ def _meanings(target: str) -> dict[str, str]:
     texts = [inspect.getdoc(part) or "" for part in (made, getattr(made, "__init__", None))]
     found = ARGUMENT.findall("\n".join(text.partition("Args:\n")[2].partition("\n\n")[0] for text in texts))
     sentences = {name: re.split(r"(?<!\sal)\.\s", " ".join(text.split()))[0] for name, text in found}
-    return {
-        name: re.sub(r"\bNone\b", "null", s).replace("`", "").rstrip(".") for name, s in sentences.items()
-    }
+    return {n: re.sub(r"\bNone\b", "null", s).replace("`", "").rstrip(".") for n, s in sentences.items()}

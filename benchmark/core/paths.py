@@ -51,9 +51,7 @@ def refuse_pointers(paths: Iterable[Path]) -> None:
     """Raise `UserError` for pointers of Git LFS, which clones without it have in place of large files."""
     files = filter(os.path.isfile, paths)  # pathlib's raises OSError for names that no file can have
     small = (path for path in files if path.stat().st_size < _POINTER_BYTES)
-    pointers = sorted(
-        p for p in small if p.read_bytes().startswith(b"version https://git-lfs.github.com/spec/")
-    )
+    pointers = sorted(p for p in small if p.read_bytes().startswith(b"version https://git-lfs.github.com/"))
     if pointers:
         others = f" (as are {len(pointers) - 1:,} other files)" if len(pointers) > 1 else ""
         raise UserError(

@@ -65,9 +65,7 @@ def checked(made: Made) -> Made:
 def _declared_ranges(construct: Callable[..., None]) -> dict[str, Any]:
     """Return the types of the arguments that are more than a class: ranges, choices, and these or None."""
     hints = {name: plain_type(hint) for name, hint in get_type_hints(construct, include_extras=True).items()}
-    return {
-        name: kind for name, kind in hints.items() if "Any" not in str(kind) and not isinstance(kind, type)
-    }
+    return {n: kind for n, kind in hints.items() if "Any" not in str(kind) and not isinstance(kind, type)}
 
 
 def fits(value: Any, kind: Any) -> bool:

@@ -10,14 +10,8 @@ from benchmark.demo.draws import pick
 from benchmark.demo.letters import LINE_SPACING, Image, line_width, space_width, text_coverage
 
 Colour = tuple[int, int, int]
-DARK: tuple[Colour, ...] = ((24, 24, 30), (120, 20, 40), (20, 50, 120), (20, 84, 50), (90, 40, 110))
-PALE: tuple[Colour, ...] = (
-    (250, 250, 250),
-    (255, 232, 90),
-    (224, 236, 248),
-    (250, 224, 214),
-    (214, 240, 214),
-)
+DARK = (24, 24, 30), (120, 20, 40), (20, 50, 120), (20, 84, 50), (90, 40, 110)
+PALE = (250, 250, 250), (255, 232, 90), (224, 236, 248), (250, 224, 214), (214, 240, 214)
 MAX_HEIGHT, MIN_HEIGHT = 30, 11  # font sizes in an image of 128 pixels
 OUTLINE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
 MAX_OVERLAY_HEIGHT = 17  # small enough to leave most of the scene visible
@@ -56,9 +50,8 @@ def _layout(
 def _blend(region: Image, colour: Colour, coverage: Image) -> None:
     weight = cv2.merge([coverage] * 3).astype(np.uint16)
     weight += weight >> 7  # 255 becomes 256, so that a shift can replace the division
-    paint = np.tile(
-        np.asarray(colour, np.uint16), (region.shape[1], 1)
-    )  # a row: numpy is slow on three numbers
+    # A row: numpy is slow on three numbers.
+    paint = np.tile(np.asarray(colour, np.uint16), (region.shape[1], 1))
     region[:] = (region * (256 - weight) + paint * weight) >> 8
 
 

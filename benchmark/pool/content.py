@@ -45,8 +45,7 @@ def pool_content(pool: Pool) -> PoolContent:
     """Return the content of `pool`; it is read once, and again when a shard changes."""
     shards, tars = pool.shards(NEEDS), pool.tars if pool.is_local else []
     files = [[shard.name, shard.version] for shard in (*shards, *tars)]
-    key = hash_json([VERSION, files], 16)
-    cached = cache_folder("content", pool.key) / f"{key}.json"
+    cached = cache_folder("content", pool.key) / f"{hash_json([VERSION, files], 16)}.json"
     if (known := read_cached(cached)) is not None:
         return PoolContent(**known)
     samples, captions, images = 0, np.zeros(2, np.uint64), np.zeros(2, np.uint64)
@@ -127,8 +126,7 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
     """
     shards = pool.shards(frozenset({"image"}))
     inputs = [[[shard.name, shard.version] for shard in shards], sorted(hashes)]
-    key = hash_json(inputs, 16)
-    cached = cache_folder("same_bytes", pool.key) / f"{key}.json"
+    cached = cache_folder("same_bytes", pool.key) / f"{hash_json(inputs, 16)}.json"
     if (known := read_cached(cached)) is not None:
         return dict(known)
     images: dict[str, str] = {}

@@ -158,9 +158,7 @@ def _matching(url: str) -> list[str]:
         return [url]
     urls = [entry.url for entry in list_folder(folder or ".") if fnmatchcase(entry.name, pattern)]
     if not urls:
-        raise UserError(
-            f"pool.url={url}: no file has such a name; list the folder, and give a name that is there"
-        )
+        raise UserError(f"pool.url={url}: no file has such a name; list the folder, and give a name in it")
     return urls
 
 
@@ -182,24 +180,19 @@ def _choices(text: str, pattern: str) -> list[str]:
 
 def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
     """Return the files whose names end in `suffix`, sorted by path."""
-    names = [name for name in files if name.endswith(suffix)]
-    # A web page has neither sizes nor versions.
-    entries = prefetch_map(
-        lambda name: files[name] if files[name].size is not None else find_file(files[name].url),
-        names,
-        CONNECTIONS,
-    )
-    shards = [
-        Shard(
-            name.removesuffix(suffix).replace("/", "%2F"),
-            file.url,
-            hash_json([redact(file.url), file.size, str(file.written)], 16)
-            if is_remote(file.url)
-            else _local_version(Path(file.url.removeprefix("file://"))),
-        )
-        for name, file in zip(names, entries, strict=True)
-    ]
+    named = [(name.removesuffix(suffix), file) for name, file in files.items() if name.endswith(suffix)]
+    shards = prefetch_map(lambda of: _shard(*of), named, CONNECTIONS)
     return sorted(shards, key=lambda shard: shard.url)
+
+
+def _shard(name: str, file: Entry) -> Shard:
+    if is_remote(file.url):
+        if file.size is None:  # a web page lists neither sizes nor versions
+            file = find_file(file.url)
+        version = hash_json([redact(file.url), file.size, str(file.written)], 16)
+    else:
+        version = _local_version(Path(file.url.removeprefix("file://")))
+    return Shard(name.replace("/", "%2F"), file.url, version)
 
 
 def _local_version(path: Path) -> str:

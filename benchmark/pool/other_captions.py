@@ -77,9 +77,7 @@ class CaptionSources:
     ) -> None:
         for name, value in {"columns": columns, "files": files}.items():
             if isinstance(value, str) or value is None:
-                raise UserError(
-                    f"captions.{name}={value} must be a list; write captions.{name}=[{value or ''}]"
-                )
+                raise UserError(f"captions.{name}={value} must be a list: captions.{name}=[{value or ''}]")
         secret = sorted(pool.hidden.intersection(columns))
         if secret:
             raise UserError(f"captions.columns names {secret[0]!r}, which pool {pool.name} hides")
@@ -191,9 +189,7 @@ def _parquet_files(path: Path) -> list[Path]:
         try:
             schema = pq.read_schema(file)
         except DAMAGE:
-            raise UserError(
-                f"captions.files: {file} is not a parquet file; remove it or give another"
-            ) from None
+            raise UserError(f"captions.files: {file} is not a parquet file; give another") from None
         for name in (UID, CAPTION):
             if name not in schema.names:
                 hint = did_you_mean(name, schema.names)

@@ -152,9 +152,8 @@ def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
         well_formed = pc.fill_null(pc.match_substring_regex(column, "^[0-9a-fA-F]{32}$"), False)
     else:
         return np.empty(0, np.int64), encode_uids([])
-    return np.flatnonzero(to_mask(well_formed)), encode_uid_column(
-        pa.chunked_array([column.filter(well_formed)])
-    )
+    uids = encode_uid_column(pa.chunked_array([column.filter(well_formed)]))
+    return np.flatnonzero(to_mask(well_formed)), uids
 
 
 def _batch(

@@ -184,10 +184,7 @@ def row_keys(url: str, start: int, keys: Iterable[object]) -> Iterator[str]:
 
 def as_text(column: pa.Array) -> pa.LargeStringArray | None:
     """Return the column as valid UTF-8; None if a value is not, or if the column is not text or bytes."""
-    kind = column.type
-    if not (
-        is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind)
-    ):
+    if column.type not in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.null()):
         return None
     try:
         texts = column.cast(pa.large_string())

@@ -14,15 +14,7 @@ from benchmark.core.arrow import from_numpy
 from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.progress import tracked
-from benchmark.core.uids import (
-    UID_DTYPE,
-    UidArray,
-    UidIndex,
-    decode_uid,
-    find_uids,
-    sort_uids,
-    unite_uids,
-)
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, find_uids, sort_uids, unite_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.other_captions import OtherCaptions
@@ -142,10 +134,8 @@ def captions_of(pool: Pool, uids: UidArray) -> list[str | None]:
         parts = [part.samples for part in selected_samples(pool, uids[unlisted])]
         texts = [text for part in parts for text in part.texts]
         rows = find_uids(np.concatenate([np.empty(0, UID_DTYPE), *(part.uids for part in parts)]), uids)
-        captions = [
-            texts[row] if caption is None and row >= 0 else caption
-            for caption, row in zip(captions, rows, strict=True)
-        ]
+        pairs = zip(captions, rows, strict=True)
+        captions = [texts[row] if caption is None and row >= 0 else caption for caption, row in pairs]
     return captions
 
 
@@ -197,9 +187,8 @@ class IndexTar:
 
 def index_tars(pool: Pool, engine: Engine) -> None:
     """Make the missing indexes of a local pool; a remote tar is indexed when its samples are fetched."""
-    missing = (
-        [shard for shard in pool.shards(IMAGE_NEEDS) if not pool.has_index(shard)] if pool.is_local else []
-    )
+    shards = pool.shards(IMAGE_NEEDS) if pool.is_local else []
+    missing = [shard for shard in shards if not pool.has_index(shard)]
     if not missing:  # an engine may start a cluster
         return
     indexes = engine.run(IndexTar(pool, len(missing)), missing)

@@ -87,9 +87,7 @@ class WriteTar:
                 size = output.tell() + 2 * BLOCK  # `tarfile` ends a tar in the same way
                 output.write(bytes(-size % tarfile.RECORDSIZE + 2 * BLOCK))
             if rows:  # the fields of samples that no metadata parquet lists
-                columns = {field: None for row in rows for field in row if field != "caption"} | {
-                    "text": None
-                }
+                columns = dict.fromkeys(field for row in rows for field in row if field != "caption")
                 table = {field: _column([row.get(field) for row in rows]) for field in columns}
                 table["text"] = _column([row["caption"] for row in rows])
                 _write_tables(tar.folder, f"{METADATA}/tar-{name}.parquet", iter([pa.table(table)]))
@@ -98,11 +96,9 @@ class WriteTar:
         """Write each sample to `output`; yield the fields of its JSON."""
         number = tar.first
         for part in tar.parts:
-            samples = zip(
-                decode_uids(part.samples.uids), part.samples.texts, part.samples.members, strict=True
-            )
+            uids, texts, members_of = decode_uids(part.samples.uids), part.samples.texts, part.samples.members
             with self.pool.local(part.shard) as path, path.open("rb") as file:
-                for uid, text, places in samples:
+                for uid, text, places in zip(uids, texts, members_of, strict=True):
                     members = self._read_members(file, places)
                     fields, key = self._fields(parse_json(members.get("json")), uid, text), f"{number:09d}"
                     place = f"{self.identity}/{NAME.format(tar.number)}.tar/{key}"

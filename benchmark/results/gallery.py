@@ -72,11 +72,10 @@ def gallery(
     places = [place for place, (uids, _) in by_place.items() for _ in uids]
     uids, ranked = (np.concatenate(arrays) for arrays in zip(*by_place.values(), strict=True))
     images, captions, kinds = thumbnails(tars, uids), captions_of(tars, uids), planted_kinds(tars, uids)
+    rows = zip(places, decode_uids(uids), captions, ranked, kinds, strict=True)
     return [
         GalleryPair(place, uid, short_text(caption), float(score), images.get(uid, b""), kind)
-        for place, uid, caption, score, kind in zip(
-            places, decode_uids(uids), captions, ranked, kinds, strict=True
-        )
+        for place, uid, caption, score, kind in rows
         if caption is not None
     ]
 

@@ -82,9 +82,7 @@ def _identity(run: Record) -> str:
     if not isinstance(run, Result):
         return run.run_id
     settings, trainings = settings_of(run), run.config.get("downstream", {})
-    trained = {
-        name: trainings.get(name, {}).get("training", {}).get("seed", run.seed) for name in run.downstream
-    }
+    trained = {n: trainings.get(n, {}).get("training", {}).get("seed", run.seed) for n in run.downstream}
     if any(name.startswith("captions.") for name in settings):
         # Settings have the names of files with other captions; the name of a training depends on their content.
         trained |= {name: Path(model.checkpoint).parent.name for name, model in run.downstream.items()}

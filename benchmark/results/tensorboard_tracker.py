@@ -47,9 +47,8 @@ class TensorBoardTracker(Tracker):
         """Log rows as text, and their images as one strip in the same order, if there are any."""
         if rows:
             header = [column for column in rows[0] if column != "thumbnail"]
-            self._writer.add_text(
-                name, _table(header, [[row[column] for column in header] for row in rows]), step
-            )
+            table = _table(header, [[row[column] for column in header] for row in rows])
+            self._writer.add_text(name, table, step)
             self._writer.add_image(name, _strip(row["thumbnail"] for row in rows), step, dataformats="HWC")
 
     def finish(

@@ -68,9 +68,7 @@ def sample_tables(result: Result, folder: Path) -> dict[str, list[Row]]:
     tables = {PAIRS: [_row(pair) for pair in files.gallery()]}
     for model in result.downstream:
         captioned = files.captioned_examples(model)
-        tables[f"{model}/{EXAMPLES}"] = [
-            {**_row(example), "caption": caption} for example, caption in captioned
-        ]
+        tables[f"{model}/{EXAMPLES}"] = [{**_row(shown), "caption": caption} for shown, caption in captioned]
     return tables
 
 

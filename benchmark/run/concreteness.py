@@ -20,11 +20,7 @@ from benchmark.studies.concreteness.evaluation import (
     fit,
     set_up,
 )
-from benchmark.studies.concreteness.explanation import (
-    Explanation,
-    contribution_table,
-    leave_one_out,
-)
+from benchmark.studies.concreteness.explanation import Explanation, contribution_table, leave_one_out
 from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations, read_word_ratings
 from benchmark.studies.concreteness.tables import concreteness_tables
 from filters.base import Filter

@@ -100,9 +100,7 @@ def check_target(setting: str, node: DictConfig) -> None:
     typed, group = f"{setting}._target_={node._target_}", setting.partition(".")[0]
     if isfunction(made):  # its return value is checked once it has been called
         try:
-            signature(made).bind_partial(
-                **{name: None for name in map(str, node) if not name.startswith("_")}
-            )
+            signature(made).bind_partial(**{n: None for n in map(str, node) if not n.startswith("_")})
         except TypeError as error:
             must = FUNCTIONS.get(group, f"a subclass of {BASES[group][0]}")
             raise UserError(f"{typed} does not take these settings ({error}); it must be {must}") from None
@@ -270,9 +268,7 @@ def resolved(cfg: Any) -> Any:
 
 def recorded(cfg: Any) -> Any:
     """Return `resolved(cfg)` with infinities and NaN as strings, for JSON, and URLs without credentials."""
-    plain = json.loads(
-        json.dumps(resolved(cfg)), parse_constant=lambda name: name.removesuffix("inity").lower()
-    )
+    plain = json.loads(json.dumps(resolved(cfg)), parse_constant=lambda n: n.removesuffix("inity").lower())
     return map_texts(plain, lambda text: redact(remote_paths(text)))
 
 

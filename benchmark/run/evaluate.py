@@ -59,9 +59,8 @@ def evaluate(job: Job) -> Finished | None:
     log.info("evaluate: %s", path)
     printed = {name: [asdict(metric) for metric in of_set] for name, of_set in evaluations.items()}
     print_result(json.dumps(printed, indent=2))
-    failed = [
-        f"{name}/{m.name} {m.reason}" for name, of_set in evaluations.items() for m in of_set if m.failed
-    ]
+    metrics = [(name, metric) for name, of_set in evaluations.items() for metric in of_set]
+    failed = [f"{name}/{metric.name} {metric.reason}" for name, metric in metrics if metric.failed]
     return Finished(path, failure=failure_text(failed, path)) if failed else None
 
 
@@ -97,9 +96,8 @@ def _trained(job: Job) -> Candidate:
         raise UserError(f"task.checkpoint={folder} must be a folder that task=train printed")
     ((name, model),) = job.models.items()
     model.load(folder, job.device)
-    return Candidate(
-        model, folder.resolve().name, {"class": name, "revision": revision(model_folder(folder))}
-    )
+    identity = {"class": name, "revision": revision(model_folder(folder))}
+    return Candidate(model, folder.resolve().name, identity)
 
 
 def evaluate_model(job: Job, model: Downstream | Published, folder: Path) -> dict[str, list[Metric]]:
@@ -122,7 +120,5 @@ def evaluate_trained(job: Job, model: Downstream, trained: Trained, folder: Path
     except Exception as error:
         reason = failure(f"the evaluation of {model.name}", error)
         evaluations = {EVALUATION: [Metric(EVALUATION, None, reason, 0, "")]}
-    report = replace(trained.report, losses=())
-    return DownstreamResult(
-        str(trained.folder / "model"), report, trained.missing, trained.other_captions, evaluations
-    )
+    report, path = replace(trained.report, losses=()), str(trained.folder / "model")
+    return DownstreamResult(path, report, trained.missing, trained.other_captions, evaluations)

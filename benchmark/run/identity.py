@@ -149,13 +149,8 @@ def training_fingerprint(
         device: ``"cpu"`` or ``"cuda"``; they differ in rounding, and in their usual precision.
         captions_sha256: hash of the other captions; None without any.
     """
-    parts = [
-        subset_sha256,
-        model.identity(),
-        device,
-        *([captions_sha256] if captions_sha256 else []),
-        DECODER,
-    ]
+    captions = [captions_sha256] if captions_sha256 else []
+    parts = [subset_sha256, model.identity(), device, *captions, DECODER]
     precision = model.training.precision_on(device)
     if own := own_code(type(model)):
         parts.append({"code": own})

@@ -216,9 +216,7 @@ class Job:
 
     def _leave_out_absent_sets(self, found: dict[str, list[Requirement]]) -> None:
         """Drop evaluation sets that may be absent, and are, from the command, as ``'~evalset.NAME'`` does."""
-        names = {r.name for of in found.values() for r in of if r.state is State.WITHOUT} & {
-            *self.cfg.evalset
-        }
+        names = {r.name for of in found.values() for r in of if r.state is State.WITHOUT}
         absent = [name for name in evaluation_nodes(self.cfg) if name in names]
         for part, of_part in found.items():
             found[part] = [r for r in of_part if r.name not in absent]
@@ -281,9 +279,7 @@ class Job:
 
     def _find_pool(self) -> Pool:
         if "demo" in self.cfg.pool and "columns" in self.cfg.pool:
-            raise UserError(
-                "pool.columns names columns of your own pool; add pool=img2dataset pool.url=FOLDER"
-            )
+            raise UserError("pool.columns is for your own pool; add pool=img2dataset pool.url=FOLDER")
         pool: Pool = self._build_once(self.cfg.pool)
         return pool
 

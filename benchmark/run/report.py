@@ -59,10 +59,8 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
         evaluations = [replace(e, evaluations=evaluations_of(e.evaluations, chosen)) for e in evaluations]
     boards = leaderboards(results)
     shipped = [run if chosen is None else only_metrics(run, chosen) for run in _shipped_runs(boards)]
-    of_shipped = {run.run_id: REFERENCE_RESULTS / run.run_id for run in shipped}
-    beside = RunFolders(
-        {**of_shipped, **{run.run_id: path.parent / run.run_id for path, run in runs.items()}}
-    )
+    places = {run.run_id: REFERENCE_RESULTS / run.run_id for run in shipped}
+    beside = RunFolders(places | {run.run_id: path.parent / run.run_id for path, run in runs.items()})
     of_boards = leaderboard(results, beside, shipped)
     others = evaluation_tables(evaluations) + _study_tables(source)
     whole = [run for run in results if not run.protocol.is_quick_try]
@@ -101,13 +99,12 @@ def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
         own, few = {run.filter for run in board.runs}, sum(entry.competes for entry in board.entries) < 2
         if few or REFERENCE not in own:
             lacking[board.protocol.fingerprint] = own, few
-    return [
-        run
-        for run in (read_runs(REFERENCE_RESULTS) if lacking else [])
-        if run.protocol.fingerprint in lacking
-        and run.filter not in lacking[run.protocol.fingerprint][0]
-        and (run.filter == REFERENCE or lacking[run.protocol.fingerprint][1])
-    ]
+    shipped = []
+    for run in read_runs(REFERENCE_RESULTS) if lacking else []:
+        own, few = lacking.get(run.protocol.fingerprint, ({run.filter}, False))
+        if run.filter not in own and (few or run.filter == REFERENCE):
+            shipped.append(run)
+    return shipped
 
 
 def _metric_names(job: Job) -> list[str] | None:
@@ -125,9 +122,7 @@ def _study_tables(source: ResultsFolders) -> list[Table]:
     """Return the tables of studies."""
     tables = concreteness_tables([*source.read(ConcretenessEvaluation).values()])
     tables += text_spotting_tables([*source.read(TextSpottingEvaluation).values()])
-    tables += [
-        likeness_table(profile.pool, profile.likeness) for profile in source.read(CaptionProfile).values()
-    ]
+    tables += [likeness_table(of.pool, of.likeness) for of in source.read(CaptionProfile).values()]
     if source.has("profile"):  # imported with OpenCV
         from benchmark.studies.profile.profiling import Profile
         from benchmark.studies.profile.tables import overall_tables
@@ -141,10 +136,8 @@ def _publish(
 ) -> None:
     """Put the summary, the sizes and the paper's findings into Markdown files."""
     board = summary_board(boards)
-    tables = {
-        "leaderboard": summary_table(board, folders, boards),
-        "sizes": size_table(board, boards, folders),
-    }
+    tables = {"leaderboard": summary_table(board, folders, boards)}
+    tables["sizes"] = size_table(board, boards, folders)
     if findings := findings_tables(results, folders):
         tables["findings"] = findings[0]
     for file in files:

@@ -109,10 +109,7 @@ def describe(job: Job, folder: Path, selected: Selected, subset: AnySubset) -> N
     pool, scores = job.pool, selected.table.source
     kept = scores.of_uids(selected.selection.uids, selected.selection.threshold)
     if not pool.is_local:
-        log.info(
-            "describe: pool %s has no local tars; captions and images of dropped pairs are left out",
-            pool.name,
-        )
+        log.info("describe: pool %s has no local tars; dropped pairs lack captions and images", pool.name)
     write_selection_summary(folder, summarise(scores, kept, pool if pool.is_local else None))
     if subset.pool:
         write_gallery(folder, gallery(scores, kept, job.seed, subset.pool, job.bounds))
@@ -123,10 +120,7 @@ def describe(job: Job, folder: Path, selected: Selected, subset: AnySubset) -> N
 def _contamination(job: Job, selected: Selected, subset: AnySubset) -> dict[str, Contamination]:
     """Count evaluation images in the pool; near-duplicates too if the CLIP model has a threshold for them."""
     if subset.pool is None:
-        log.info(
-            "contamination: not counted, as pool %s has no local tars and its images are read as a stream",
-            job.pool.name,
-        )
+        log.info("contamination: not counted, as the images of pool %s are read as a stream", job.pool.name)
         return {}
     near, models = None, job.cfg.models
     if models.clip_duplicate is not None:
@@ -178,9 +172,8 @@ def write_result(
     places = {r.run_id: REFERENCE_RESULTS / r.run_id for r in committed}
     places |= {r.run_id: folder / r.run_id for r in others}
     same = [r for r in others if r.protocol.fingerprint == protocol.fingerprint]
-    wanted = not (
-        job.sweep and isinstance(job.tracker, NoTracker)
-    )  # it reads scores of images of all these runs
+    # A verdict reads the scores of single images of all these runs.
+    wanted = not (job.sweep and isinstance(job.tracker, NoTracker))
     verdict = board_verdict(same, RunFolders(places), committed).lines if wanted else []
     job.tracker.finish(result, folder / result.run_id, random, verdict)
     table = run_table(result, others, committed, frozenset(r.detail for r in job.absent))

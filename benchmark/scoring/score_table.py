@@ -268,9 +268,7 @@ def _group(rows: list[npt.NDArray[np.int64]], uids: UidArray, scores: Scores) ->
         return Repeated(uids[:0], scores[:0], {})
     best = np.fmax.reduceat(scores, starts)  # NaN if all are
     masks = np.split(repeated, np.cumsum(list(map(len, rows)))[:-1])
-    of_blocks = {
-        number: of[mask] for number, (of, mask) in enumerate(zip(rows, masks, strict=True)) if mask.any()
-    }
+    of_blocks = {n: of[mask] for n, (of, mask) in enumerate(zip(rows, masks, strict=True)) if mask.any()}
     return Repeated(uids[starts][sizes > 1], best[sizes > 1], of_blocks)
 
 

@@ -80,10 +80,8 @@ def evaluate_retrieval(model: Embeds, evaluation_set: EvaluationSet, kept: Image
     to_images, to_texts = retrieval_ranks(images, embedded[index], image_of_text, evaluation_set.ties)
     ids = [item.image_id for item in evaluation_set.items]
     metrics = retrieval_metrics(to_images, to_texts)
-    directions = (
-        ("text_to_image", to_images, image_of_text),
-        ("image_to_text", to_texts, np.arange(len(ids))),
-    )
+    directions = [("text_to_image", to_images, image_of_text)]
+    directions.append(("image_to_text", to_texts, np.arange(len(ids))))
     for name, ranks, image_of_query in directions:
         hits = {f"{name}_R@{k}": ranks.within(k) for k in CUTOFFS}
         keep_ranks(kept, evaluation_set.name, name, [ids[image] for image in image_of_query], ranks, hits)

@@ -198,9 +198,7 @@ def coco_captions(
     def fetch(source: Source) -> None:
         fetch_files({user_path(annotations): source.annotations})
         with _reading(name, annotations, COCO) as content:
-            files = {
-                _image_file(images, entry["file_name"]): entry["coco_url"] for entry in content["images"]
-            }
+            files = {_image_file(images, e["file_name"]): e["coco_url"] for e in content["images"]}
         fetch_files({file.path: url for file, url in files.items() if file})
 
     with _fetched_from(source, name, annotations, fetch):

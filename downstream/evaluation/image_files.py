@@ -70,8 +70,7 @@ def digest_images(images: Sequence[ImageFile]) -> list[ImageDigest]:
         written = {path: path.stat() for path in {image.path for image in images}}
         states = {path: [state.st_size, state.st_mtime_ns] for path, state in written.items()}
         files = [[str(image.path), image.offset, image.size, *states[image.path]] for image in images]
-        key = hash_json(files, 16)
-        cached = cache_folder("evaluation_images") / f"{key}.json"
+        cached = cache_folder("evaluation_images") / f"{hash_json(files, 16)}.json"
         if (known := read_cached(cached)) is not None:
             return [ImageDigest(*values) for values in known]
         checked = tracked("check evaluation images", images, len(images), "images")

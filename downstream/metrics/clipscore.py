@@ -104,9 +104,7 @@ class PacScore(CaptionMetric):
             raise UnavailableError("PAC-S needs the images, and none were given")
         plain, referenced = self.scores(request.corpus, request.images, request.device)
         with_references = request.means("RefPAC-S", referenced)
-        return {
-            domain: row | with_references[domain] for domain, row in request.means("PAC-S", plain).items()
-        }
+        return {name: row | with_references[name] for name, row in request.means("PAC-S", plain).items()}
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the weights."""

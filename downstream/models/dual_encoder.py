@@ -32,13 +32,7 @@ from downstream.metrics.base import CaptionMetric
 from downstream.models.base import Checkpoint, Downstream, model_folder, seeded
 from downstream.training.train_report import TrainReport
 from downstream.training.trainer import TrainConfig, Trainer
-from downstream.training.training_data import (
-    SampleOrder,
-    Samples,
-    SampleStream,
-    TrainingData,
-    TrainingSubset,
-)
+from downstream.training.training_data import SampleOrder, Samples, SampleStream, TrainingData, TrainingSubset
 
 if TYPE_CHECKING:
     import torch

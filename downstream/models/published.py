@@ -130,12 +130,7 @@ class PublishedCaptioner(Published):
 
     def load(self, device: torch.device) -> None:
         """Load model, image processor and tokenizer."""
-        from transformers import (
-            AutoConfig,
-            AutoModelForImageTextToText,
-            AutoProcessor,
-            AutoTokenizer,
-        )
+        from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 
         config = load_pretrained(AutoConfig, self._checkpoint)
         if config.model_type == "vision-encoder-decoder":  # lacks a processor of both

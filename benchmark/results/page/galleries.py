@@ -98,9 +98,7 @@ def captioned_sets(entries: Sequence[tuple[Entry, RunFiles]]) -> list[CaptionedS
         for model in models:
             captions = [(entry, files.captions(model, evaluation)) for entry, files in entries]
             images = [
-                CaptionedImage(
-                    e, [(entry, by_image[e.image]) for entry, by_image in captions if e.image in by_image]
-                )
+                CaptionedImage(e, [(entry, texts[e.image]) for entry, texts in captions if e.image in texts])
                 for e in of_set
             ]
             if any(image.captions for image in images):

@@ -53,9 +53,7 @@ class LeaderboardView:
     first: Result  # its first run
     seeds: list[int]  # numbers of seeds of its filters
     verdict: BoardVerdict
-    cheapest: list[
-        str
-    ]  # of each verdict: the filter that scores fastest, with its cost; empty if it is unknown
+    cheapest: list[str]  # of each verdict: the filter that scores fastest, with its cost; empty if unknown
     machine: str  # on which these costs were measured
     shown: Sequence[str]  # filters shown at first
     shipped: frozenset[str]  # filters whose results are not the user's
@@ -98,9 +96,7 @@ def leaderboard_views(
 def _compared(
     measures: Mapping[str, Measure], by_size: Sequence[Sequence[Entry]], folders: RunFolders
 ) -> dict[str, list[Compared]]:
-    return {
-        name: [compare_entries(m, of_size, folders) for of_size in by_size] for name, m in measures.items()
-    }
+    return {name: [compare_entries(m, of, folders) for of in by_size] for name, m in measures.items()}
 
 
 def _shown(entries: Sequence[Entry], own: Sequence[str]) -> list[str]:
@@ -141,13 +137,9 @@ def _view(
     ]
     first, costs = entries[0].runs[0], scoring_costs(entries)
     captioned = captioned_sets(files)
-    charts = [
-        sizes,
-        cost_chart(
-            f"{key}-cost", entries, _compared(chart_measures(entries), [entries], folders), styles, shown
-        ),
-        kept_chart(f"{key}-kept", entries, summaries),
-    ]
+    compared = _compared(chart_measures(entries), [entries], folders)
+    costs_of = cost_chart(f"{key}-cost", entries, compared, styles, shown)
+    charts = [sizes, costs_of, kept_chart(f"{key}-kept", entries, summaries)]
     own_runs = [run for entry in entries if entry.label in own for run in entry.all_runs]
     verdict = board_verdict(own_runs, folders, board.runs)
     cheapest = [_cheapest(of_metric.as_good, costs) for of_metric in verdict.verdicts]

@@ -7,14 +7,7 @@ from dataclasses import dataclass, field, replace
 from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.columns import SHORT, heading, table_columns
 from benchmark.results.report.entry_facts import cost_notes, description_percentage, row_notes, scoring_costs
-from benchmark.results.report.leaderboard import (
-    REFERENCE,
-    Entry,
-    Measure,
-    evaluations,
-    headlines,
-    metrics_of,
-)
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure, evaluations, headlines, metrics_of
 from benchmark.results.report.table import MISSING
 from benchmark.results.result import Result
 
@@ -126,12 +119,9 @@ def page_tables(entries: Sequence[Entry], folders: RunFolders) -> list[PageTable
                 compared = [compare_entries(measure, entries, folders) for measure in chosen]
                 reasons = {m.name: m.reason for m in metrics if m.reason and m.name in columns}
                 notes = certainty_notes(compared)
-                notes += [
-                    f"{name.replace('_', ' ')} is missing: {reason}" for name, reason in reasons.items()
-                ]
-                tables.append(
-                    _table(name, [m.label for m in chosen], entries, _columns(entries, compared), notes)
-                )
+                notes += [f"{m.replace('_', ' ')} is missing: {reason}" for m, reason in reasons.items()]
+                header = [measure.label for measure in chosen]
+                tables.append(_table(name, header, entries, _columns(entries, compared), notes))
     costs = scoring_costs(entries)
     cells = zip(*(_cost_cells(entry, costs.seconds[entry.label]) for entry in entries), strict=True)
     header = ["kept", "distinct", "threshold", costs.heading, "pairs/s", "training", "peak memory"]
@@ -179,16 +169,10 @@ def _table(
     columns: Sequence[Sequence[PageCell]],
     notes: list[str],
 ) -> PageTable:
-    rows = [
-        Row(
-            entry.label,
-            entry.runs[0].family,
-            role(entry),
-            not entry.competes or entry.label == REFERENCE,
-            [column[index] for column in columns],
-        )
-        for index, entry in enumerate(entries)
-    ]
+    rows = []
+    for index, entry in enumerate(entries):
+        aside, cells = not entry.competes or entry.label == REFERENCE, [column[index] for column in columns]
+        rows.append(Row(entry.label, entry.runs[0].family, role(entry), aside, cells))
     return PageTable(name, ["filter", *header], rows, notes)
 
 
@@ -204,9 +188,8 @@ def _columns(entries: Sequence[Entry], compared: Sequence[Compared]) -> list[lis
     for of_metric in compared:
         measure, values = of_metric.measure, [value_of(entry, of_metric) for entry in entries]
         ends = [end for v in values if v for end in (v.value, v.low, v.high) if end is not None]
-        columns.append(
-            [_metric_cell(measure, v, min(ends), max(ends)) if v else PageCell(MISSING) for v in values]
-        )
+        missing = PageCell(MISSING)
+        columns.append([_metric_cell(measure, v, min(ends), max(ends)) if v else missing for v in values])
     return columns
 
 

@@ -83,9 +83,7 @@ def line_styles(entries: Iterable[Entry]) -> Styles:
             aside[entry.label] = "circle-open" if entry.label == REFERENCE else "diamond-open"
         else:
             competing[entry.label] = None
-    styles = {
-        label: _style(NEUTRAL, symbol, number + 1) for number, (label, symbol) in enumerate(aside.items())
-    }
+    styles = {label: _style(NEUTRAL, symbol, n) for n, (label, symbol) in enumerate(aside.items(), 1)}
     for index, label in enumerate(competing):
         turn = index // len(COLOURS)
         styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn % len(SYMBOLS)], turn)

@@ -47,9 +47,8 @@ def size_chart(
                 estimates = _estimates(label, x, [value for _, value in points], texts)
                 data.append(estimates | styles[label] | _named(label))
         note = " ".join(filter(None, [scaled, _bars(by_size)]))
-        x_axis = axis(
-            "size" if scaled else "pairs kept", range=[-0.1, len(sizes) - 0.9], zeroline=False, **ticks
-        )
+        title = "size" if scaled else "pairs kept"
+        x_axis = axis(title, range=[-0.1, len(sizes) - 0.9], zeroline=False, **ticks)
         variants.append(_variant(name, data, 420, x_axis, by_size[0].measure.label, note))
     return Chart(key, "Quality against size", variants)
 
@@ -95,15 +94,10 @@ def cost_chart(
             named = entry.label in shown or (seconds, value.value) in front
             point = _estimates(entry.label, [seconds], [value], [text]) | styles[entry.label]
             data.append(point | {"mode": "markers"} | (_named(entry.label) if named else PALE))
-        note = [FRONT, *[POINT] * any(PALE.items() <= series.items() for series in data), _bars(compared)]
-        variant = _variant(
-            name,
-            data,
-            440,
-            axis(costs.unit_name, type="log", dtick=1),
-            measure.label,
-            " ".join(filter(None, [*note, *costs.notes])),
-        )
+        has_pale = any(PALE.items() <= series.items() for series in data)
+        note = " ".join(filter(None, [FRONT, POINT * has_pale, _bars(compared), *costs.notes]))
+        x_axis = axis(costs.unit_name, type="log", dtick=1)
+        variant = _variant(name, data, 440, x_axis, measure.label, note)
         variant.layout["meta"] = {"everyone": True}  # for the script, which else draws the filters shown
         variants.append(variant)
     return Chart(key, "Quality against the cost of scoring", variants) if variants else None

@@ -95,9 +95,7 @@ def _fractions(name: str, summaries: Summaries) -> Variant:
     """Return the fractions of the most frequent values, of the pool and of each filter."""
     first = next(iter(summaries.values())).shares[name]
     rows = {POOL: {value: of_value.pool for value, of_value in first.items()}}
-    rows |= {
-        label: {v: of_value.kept for v, of_value in s.shares[name].items()} for label, s in summaries.items()
-    }
+    rows |= {label: {v: of.kept for v, of in s.shares[name].items()} for label, s in summaries.items()}
     values = {value for row in rows.values() for value in row}
     highest = {value: max(row.get(value, 0.0) for row in rows.values()) for value in values}
     most = sorted(values, key=lambda value: (-highest[value], value))[:MOST_VALUES]

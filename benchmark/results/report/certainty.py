@@ -174,12 +174,10 @@ class Compared:
 
     def index(self, name: str, size: int | None = None) -> int | None:
         """Return the index of the entry of the filter with this label, None without one."""
-        having = (
-            index
-            for index, entry in enumerate(self.entries)
-            if name in {entry.label, *entry.same} and size in {None, entry.size}
-        )
-        return next(having, None)
+        for index, entry in enumerate(self.entries):
+            if name in {entry.label, *entry.same} and size in {None, entry.size}:
+                return index
+        return None
 
     def rank(self, index: int) -> str:
         """Return the range of ranks of an entry among several as text."""
@@ -214,9 +212,7 @@ class Compared:
 
     def interval(self, estimate: Estimate) -> str:
         """Return an interval as text."""
-        return (
-            MISSING if estimate.interval is None else " to ".join(map(self.measure.text, estimate.interval))
-        )
+        return " to ".join(map(self.measure.text, estimate.interval)) if estimate.interval else MISSING
 
 
 def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
@@ -264,10 +260,8 @@ def certainty_table(title: str, compared: Compared) -> Table:
     """Return a row per entry, the best mean first: mean, interval, runs, range of ranks, verdict against random."""
     random, rows = compared.index(REFERENCE), []
     for index in compared.ranking:
-        entry, estimate = compared.entries[index], compared.comparison.estimates[index]
+        entry, runs = compared.entries[index], str(compared.comparison.estimates[index].runs)
         against = MISSING if random in (None, index) else compared.comparison.verdict(index, random or 0)
-        rows.append(
-            plain(entry.name, compared.text(entry), str(estimate.runs), compared.rank(index), against)
-        )
+        rows.append(plain(entry.name, compared.text(entry), runs, compared.rank(index), against))
     header = ["filter", compared.heading, "runs", "rank", "against random"]
     return Table(title, header, rows, [*certainty_notes([compared]), RANKS])

@@ -90,12 +90,8 @@ def row_notes(entries: Sequence[Entry]) -> list[str]:
 
 def cost_notes(entries: Sequence[Entry], costs: ScoringCosts) -> list[str]:
     """Return the notes below a table of costs."""
-    losses = [
-        f"{entry.label} (seed {run.seed}) {note}."
-        for entry in entries
-        for run in entry.runs
-        for note in loss_note(run)
-    ]
+    runs = [(entry.label, run) for entry in entries for run in entry.runs]
+    losses = [f"{label} (seed {run.seed}) {note}." for label, run in runs for note in loss_note(run)]
     return costs.notes + losses + contamination_notes(entries)
 
 

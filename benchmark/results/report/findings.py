@@ -158,11 +158,8 @@ def _rankings(measure: Measure, entries: Sequence[Entry]) -> Iterator[tuple[str,
     sets = sorted({evaluation for model in models for evaluation in model.evaluations} - {name})
     by_size = {size: [e for e in entries if e.size == size] for size in sorted({e.size for e in entries})}
     for (size, one), (larger, other) in combinations(by_size.items(), 2):
-        yield (
-            f"{name}: {size_text(size)} and {size_text(larger)}",
-            _means(measure, one),
-            _means(measure, other),
-        )
+        sizes = f"{name}: {size_text(size)} and {size_text(larger)}"
+        yield sizes, _means(measure, one), _means(measure, other)
     for size, of_size in by_size.items():
         seeds = sorted({run.seed for entry in of_size for run in entry.runs})
         of_seed = {seed: _means(measure, of_size, seed) for seed in seeds}

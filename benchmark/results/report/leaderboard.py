@@ -55,10 +55,8 @@ class Entry:
     @property
     def name(self) -> str:
         """The label, other filters with the same selection, and the row's role or draw."""
-        names = ", ".join([self.label, *self.same])
-        return (
-            names + REFERENCE_ONLY * (not self.competes) + f" (draw of {self.drawn:.0%})" * (self.drawn > 0)
-        )
+        draw = f" (draw of {self.drawn:.0%})" * (self.drawn > 0)
+        return ", ".join([self.label, *self.same]) + REFERENCE_ONLY * (not self.competes) + draw
 
     @property
     def drawn(self) -> float:
@@ -159,10 +157,8 @@ def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
         notes = []
         if protocol.setting != first.setting:
             notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
-        if quick_look(runs[0]):
-            notes = [
-                f"This is a {quick_look(runs[0])}: it compares with no other protocol and nothing published."
-            ]
+        if look := quick_look(runs[0]):
+            notes = [f"This is a {look}: it compares with no other protocol and nothing published."]
         boards.append(Leaderboard(title, protocol, group(runs), notes))
     return boards
 
@@ -175,9 +171,8 @@ def quick_look(run: Result) -> str:
 
 def is_dry_run(run: Result) -> bool:
     """Tell whether the demo's toy models were trained on another pool than the demo."""
-    return "demo/models/" in json.dumps(run.config.get("downstream")) and "demo" not in run.config.get(
-        "pool", {}
-    )
+    has_toys = "demo/models/" in json.dumps(run.config.get("downstream"))
+    return has_toys and "demo" not in run.config.get("pool", {})
 
 
 def caveat(run: Result) -> str:
@@ -294,14 +289,8 @@ def _difference(settings: Settings, variants: Sequence[Settings]) -> str:
 
 def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     """Return (downstream model, evaluation set) in the order in which runs report them."""
-    pairs = (
-        (model, name)
-        for entry in entries
-        for run in entry.runs
-        for model, trained in run.downstream.items()
-        for name in trained.evaluations
-    )
-    return list(dict.fromkeys(pairs))
+    models = (pair for entry in entries for run in entry.runs for pair in run.downstream.items())
+    return list(dict.fromkeys((model, name) for model, trained in models for name in trained.evaluations))
 
 
 def metrics_of(entries: Iterable[Entry], model: str, evaluation: str) -> list[Metric]:

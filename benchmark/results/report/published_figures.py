@@ -180,9 +180,7 @@ def paper_rows(entries: Sequence[Entry], measures: Sequence[Measure]) -> tuple[l
         for row in (row for row in t.rows if row.size == entries[0].size):
             label = f"{row.filter} (paper, Table {t.number})"
             rows.append(plain(label, *(row.figures.get(m, MISSING) for m in measures)))
-            own = [
-                entry for entry in entries if row.filter in (entry.label, entry.runs[0].selection.selector)
-            ]
+            own = [e for e in entries if row.filter in (e.label, e.runs[0].selection.selector)]
             if len(own) == 1:
                 label = f"{own[0].label} minus paper, Table {t.number}"
                 rows.append(plain(label, *(_difference(m, own[0], row) for m in measures)))

@@ -76,17 +76,8 @@ def result_rows(boards: Iterable[Leaderboard]) -> Iterator[tuple[Cell, ...]]:
             for evaluation, metrics in trained.evaluations.items():
                 for m in metrics:
                     bounds = m.interval or (None, None)
-                    measured = (
-                        m.name,
-                        m.value,
-                        *bounds,
-                        m.unit,
-                        m.higher_is_better,
-                        m.count,
-                        m.version,
-                        m.reason,
-                    )
-                    yield (run.run_id, *protocol, *facts, model, evaluation, *measured)
+                    measured = (m.name, m.value, *bounds, m.unit, m.higher_is_better, m.count)
+                    yield (run.run_id, *protocol, *facts, model, evaluation, *measured, m.version, m.reason)
 
 
 def _literal(cell: Cell) -> Cell:

@@ -6,13 +6,7 @@ from collections.abc import Mapping, Sequence
 from benchmark.results.protocol import LIMIT
 from benchmark.results.report.columns import FEW, few_columns, heading, shown, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
-from benchmark.results.report.leaderboard import (
-    REFERENCE,
-    Entry,
-    board_title,
-    evaluations,
-    metrics_of,
-)
+from benchmark.results.report.leaderboard import REFERENCE, Entry, board_title, evaluations, metrics_of
 from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric

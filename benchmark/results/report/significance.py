@@ -189,9 +189,8 @@ def _p_values(means: Doubles, covariance: Doubles, images: int, training: _Train
     variances = np.diag(covariance)
     over_images = np.maximum(variances[one] + variances[other] - 2 * covariance[one, other], 0)
     total = over_images + training.shared[one] + training.shared[other]
-    over_seeds = training.variance / np.sqrt(
-        training.freedom
-    )  # summed: two estimates may be from the same filters
+    # Summed below: two estimates may be from the same filters.
+    over_seeds = training.variance / np.sqrt(training.freedom)
     few = np.minimum(training.freedom[one], training.freedom[other])
     freedom = _freedom(total, over_images, images, over_seeds[one] + over_seeds[other], few)
     error, difference = np.sqrt(total), np.abs(means[one] - means[other])

@@ -56,10 +56,8 @@ def summary_table(
     every = [entry for other in same_setting(board, boards) for entry in other.entries]
     if labels := at_several_sizes(every):
         of_all = [compare_entries(measure, every, folders) for measure in measures]
-        columns["best sizes"] = [
-            Cell(" / ".join(best_sizes(e.label, of) for of in of_all) if e.label in labels else MISSING)
-            for e in entries
-        ]
+        best = {label: " / ".join(best_sizes(label, of) for of in of_all) for label in labels}
+        columns["best sizes"] = [Cell(best.get(entry.label, MISSING)) for entry in entries]
         notes.append(BEST_SIZES)
     if any(percentage is not None for percentage in described):
         columns["descriptions among the kept"] = [_number(percentage, "{:.0f}%") for percentage in described]
@@ -79,15 +77,11 @@ def at_several_sizes(entries: Iterable[Entry]) -> set[str]:
 
 def best_sizes(label: str, compared: Compared) -> str:
     """Return a filter's sizes that are not shown to be worse than its size with the highest mean, as text."""
-    rows = [
-        index
-        for index in compared.ranking
-        if label in {compared.entries[index].label, *compared.entries[index].same}
-    ]
-    comparison = compared.comparison
+    comparison, entries = compared.comparison, compared.entries
+    rows = [index for index in compared.ranking if label in {entries[index].label, *entries[index].same}]
     if not rows or np.isnan([comparison.p_values[rows[0], other] for other in rows[1:]]).any():
         return "unknown" if rows else MISSING
-    sizes = sorted(compared.entries[other].size for other in rows if not comparison.better(rows[0], other))
+    sizes = sorted(entries[other].size for other in rows if not comparison.better(rows[0], other))
     return ", ".join(map(size_text, sizes)) if len(sizes) < len(rows) else "any"
 
 
@@ -124,9 +118,7 @@ def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
     for name, table in tables.items():
         if marked := re.search(rf"<!-- {name}(?:: (\d+) rows)? -->\n(.*?)<!-- /{name} -->", text, re.DOTALL):
             rows = table.rows[: int(marked[1])] if marked[1] else table.rows
-            notes = (
-                [f"The first {len(rows)} of {len(table.rows)} rows."] if len(rows) < len(table.rows) else []
-            )
+            notes = [f"The first {len(rows)} of {len(table.rows)} rows."] * (len(rows) < len(table.rows))
             lines = [*table_lines(replace(table, rows=rows)), "", *notes, *note_lines(table.notes), ""]
             text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
             replaced += 1

@@ -32,9 +32,8 @@ class Verdict:
 
     heading: str  # the metric and the evaluation set, and why figures are not findings
     sentence: str
-    as_good: list[
-        Entry
-    ]  # the best mean and the filters not shown to be worse; empty unless they beat the reference
+    # The best mean and the filters not shown to be worse; empty unless they beat the reference.
+    as_good: list[Entry]
     with_seeds: bool  # whether both kinds of noise are known
     has_reference: bool
     no_gain: bool  # whether no filter is shown to beat the reference

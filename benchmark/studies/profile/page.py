@@ -99,16 +99,8 @@ def _chart(
         for (name, colour), values in series
     ]  # fmt: skip
     x_axis = axis(x_title, showticklabels=over_edges)
-    variant = Variant(
-        "",
-        data,
-        {
-            "height": 400,
-            "xaxis": x_axis,
-            "yaxis": axis("", ticksuffix="%" if kind == "bar" else ""),
-            **layout,
-        },
-    )
+    y_axis = axis("", ticksuffix="%" if kind == "bar" else "")
+    variant = Variant("", data, {"height": 400, "xaxis": x_axis, "yaxis": y_axis, **layout})
     return Chart(key, title, [variant])
 
 

@@ -40,9 +40,7 @@ def is_rated(word: str, rated: frozenset[str]) -> bool:
     """Return whether the word, or the word without a regular ending, is among the rated ones."""
     if word in rated:
         return True
-    return any(
-        word.endswith(ending) and word[: -len(ending)] + instead in rated for ending, instead in _ENDINGS
-    )
+    return any(word.endswith(end) and word[: -len(end)] + instead in rated for end, instead in _ENDINGS)
 
 
 def count_kinds(tokens: Iterable[str], rated: frozenset[str]) -> Counter[str]:
