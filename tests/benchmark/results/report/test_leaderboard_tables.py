@@ -44,7 +44,7 @@ def test_a_table_holds_runs_of_one_protocol_alone() -> None:
     every = leaderboard([longer, *usual], RunFolders({}))
     noted = [table for table in every if any("Not comparable" in note for note in table.notes)]
     assert [table.title for table in noted] == [f"demo 200k [{second}]: captioner on coco: CIDEr"]
-    first_note = noted[0].notes.index(f"Protocol: demo 200k ({second}), 1 runs.")
+    first_note = noted[0].notes.index(f"Protocol: demo 200k ({second}), 1 run.")
     assert noted[0].notes[first_note + 1] == (
         "Not comparable with the first leaderboard: captioner.training.samples_seen 2000 instead of none; size 2,000"
         " pairs instead of 1,000 pairs."
@@ -70,7 +70,7 @@ def test_overrides_are_in_a_note_and_not_in_titles() -> None:
     runs = [run("clip"), run("random"), replace(run("clip"), protocol=other)]
     boards = leaderboards(runs)
     assert [board.title for board in boards] == ["demo 200k", f"demo 200k [{other.fingerprint}]"]
-    assert boards[1].protocol_note == f"Protocol: demo 200k, {override} ({other.fingerprint}), 1 runs."
+    assert boards[1].protocol_note == f"Protocol: demo 200k, {override} ({other.fingerprint}), 1 run."
 
 
 def test_means_in_percent_without_emphasis() -> None:
