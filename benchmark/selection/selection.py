@@ -106,7 +106,11 @@ def check_scored(
     if k < 1 or k > scored:
         lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items())) or "none dropped"
         largest = scored * (pool.scale if pool else 1)
-        remedy = f"choose size={largest} or less" if scored else "choose another filter, other bounds or another pool"
+        remedy = (
+            f"choose size={largest} or less"
+            if scored
+            else "choose another filter, other bounds or another pool"
+        )
         raise UserError(f"size asks for {k:,} pairs, but {scored:,} have a score ({lost}); {remedy}")
     return {reason: count for reason, count in drops.items() if count}
 

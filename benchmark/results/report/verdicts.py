@@ -88,12 +88,13 @@ def _verdict(compared: Compared, not_finding: str) -> Verdict:
     named = partial(_names, compared)
     top, extreme = mean[ranked[0]], "highest" if measure.higher_is_better else "lowest"
     best = f"{named(ranked[:1])} has the {extreme} mean ({top})"
+    several = any(estimate.runs > 1 for estimate in comparison.estimates)
+    unknown = "too few seeds were run" if several else "seeds were not varied"
     if not tested:
-        several = any(estimate.runs > 1 for estimate in comparison.estimates)
-        lacking = "seeds were not varied and " * (not several) + "there are no scores of single images"
+        lacking = f"{unknown} and " * (not several) + "there are no scores of single images"
         sentence = f"no filter is called better, as {lacking}; {best}."
     elif no_gain and reference is not None:
-        least = ", even over evaluation images only (seeds were not varied)" * (not with_seeds)
+        least = f", even over evaluation images only ({unknown})" * (not with_seeds)
         of_reference = f", {named([reference])} {mean[reference]}" * (reference != ranked[0])
         sentence = f"no filter is shown to beat {named([reference])} here{least}; {best}{of_reference}."
     elif with_seeds and not others:
@@ -104,9 +105,7 @@ def _verdict(compared: Compared, not_finding: str) -> Verdict:
     else:
         rest = f"not shown to be below it: {named(others)}" if others else "all others are below it"
         rest += f"; above {named([reference])}: {named(above)}" if reference is not None else ""
-        sentence = (
-            f"seeds were not varied, so none is called better. Over evaluation images only, {best}; {rest}."
-        )
+        sentence = f"{unknown}, so none is called better. Over evaluation images only, {best}; {rest}."
     heading = f"{measure.label} on {measure.evaluation}"
     heading += f" ({not_finding}, not a finding)" if not_finding else ""
     as_good = [compared.entries[i] for i in (ranked[0], *others)] if with_seeds and not no_gain else []

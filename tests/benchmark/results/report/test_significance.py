@@ -32,6 +32,15 @@ def test_one_seed_each_tells_nothing_apart() -> None:
     assert np.isnan(comparison.p_values).all()
 
 
+def test_untested_pairs_are_told_apart_over_images_only() -> None:
+    rng = np.random.default_rng(0)
+    floor = [1 + 0.01 * rng.standard_normal((3, IMAGES)), 20 + 10 * rng.standard_normal((1, IMAGES))]
+    comparison = compare([parts.mean(axis=1).tolist() for parts in floor], floor)
+    assert np.isnan(comparison.p_values).all()  # the floor says nothing of the noise above it
+    assert comparison.better(1, 0, over_images=True)
+    assert not comparison.better(1, 0)
+
+
 @pytest.mark.parametrize("seeds", [[3] * 9, [3] * 8 + [1]])
 def test_a_filter_that_is_much_better_is_found(seeds: list[int]) -> None:
     rng, quality = np.random.default_rng(0), [20.0] * 8 + [26.0]
