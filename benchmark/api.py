@@ -63,7 +63,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 # By their names, or nested: text, numbers, truth values, None, paths, and lists of these.
 Settings = Mapping[str, Any]
-OWN = "img2dataset"  # the config of a pool of one's own, with the papers' checkpoints
+OWN = "img2dataset"  # the config of a user's pool, with the papers' checkpoints
 
 
 def _checked(call: Callable[P, T]) -> Callable[P, T]:
@@ -211,7 +211,7 @@ def select(
         k: number of pairs.
         path: where their uids are written, as DataComp's subset file: a ``.npy`` of sorted ``u8,u8``.
         seed: decides which of equal scores are selected.
-        bounds: the scores that pass, by default those of the table.
+        bounds: the scores that pass, by default the table's bounds.
     """
     if path is not None and user_path(path).is_dir():
         raise UserError(f"path={path} must be a file, such as chosen.npy, and is a folder")
@@ -287,7 +287,7 @@ def _job(settings: Settings | None, choices: Mapping[str, Any]) -> Job:
 
 
 def _part(group: str, name: str, settings: Settings | None, parts: Callable[[Job], Iterable[T]]) -> T:
-    """Return the part that a config of a group names, for a pool of one's own."""
+    """Return the part that a config of a group names, for a user's pool."""
     job = _job(settings, {"pool": OWN, group: name})
     named = list(parts(job))
     if len(named) > 1:

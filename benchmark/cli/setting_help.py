@@ -22,7 +22,7 @@ Setting = tuple[str, str, Any, str]  # name, default, type and meaning
 
 
 def setting_lines(group: str, name: str, width: int) -> list[str]:
-    """Return ``NAME=DEFAULT`` for each setting of a config with its type and meaning; those of its parts are last."""
+    """Return ``NAME=DEFAULT`` for each setting of a config with type and meaning; settings of its parts are last."""
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("config", [f"{group}={name}"])
@@ -42,7 +42,7 @@ def setting_lines(group: str, name: str, width: int) -> list[str]:
 
 
 def _settings(node: DictConfig, prefix: str, arguments: Arguments, only: Sequence[str]) -> Iterator[Setting]:
-    """Yield the settings below a name, at the top level those of the groups `only`."""
+    """Yield the settings below a name, at the top level only the groups `only`."""
     meanings = _meanings(str(node["_target_"])) if "_target_" in node else {}
     raw: Any = OmegaConf.to_container(node)
     for key in filter(raw.__contains__, only or raw):

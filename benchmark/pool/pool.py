@@ -118,7 +118,7 @@ class Pool:
         return list(self._metadata)
 
     def shards(self, needs: frozenset[str]) -> list[Shard]:
-        """Return the shards that a filter with `needs` reads: those with images, else only metadata."""
+        """Return the shards that a filter with `needs` reads: shards with images, else only metadata."""
         self.fields.check_names()
         shards = self.tars if "image" in needs else self.metadata or self.tars
         if not shards:

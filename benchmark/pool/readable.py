@@ -63,7 +63,7 @@ def tolerated(selected: int, tolerate: float) -> float:
 
 
 def check_readable(selected: int, lost: Mapping[str, int], tolerate: float, outcome: str) -> None:
-    """Log how many chosen pairs cannot be read, by reason, and what becomes of them, the `outcome`.
+    """Log how many chosen pairs cannot be read, by reason, and their `outcome`.
 
     Raises `UserError` if they are more than the fraction `tolerate` of the selected pairs.
     """

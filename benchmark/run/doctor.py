@@ -23,7 +23,7 @@ Found = Mapping[str, Sequence[Requirement]]
 
 
 def doctor(*jobs: Job) -> None:
-    """Print the requirements of the jobs as ``task=run``, and how to get those that are missing.
+    """Print the requirements of the jobs as ``task=run``, and how to get the rest.
 
     Nothing is fetched or drawn. Raises `UserError` if something is missing that a job cannot run without.
     """

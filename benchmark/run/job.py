@@ -87,7 +87,7 @@ class Job:
     # Pools and evaluation sets by their settings, for all jobs of a command.
     built: dict[str, Any] = field(default_factory=dict)
     checked: bool = False
-    absent: tuple[Requirement, ...] = ()  # those of metrics that will be absent, as `check` found
+    absent: tuple[Requirement, ...] = ()  # requirements of absent metrics, as `check` found
 
     @property
     def task(self) -> str:

@@ -1,4 +1,4 @@
-"""Open the samples of a selection, exactly k that can be read, and count those that are planted noise."""
+"""Open the samples of a selection, exactly k that can be read, and count planted noise."""
 
 import logging
 from collections import Counter

@@ -27,7 +27,7 @@ from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, subset_files, write_selection
 
 log = logging.getLogger(__name__)
-READABLE = "-readable"  # ends the names of subset files that pass over pairs whose images cannot be read
+READABLE = "-readable"  # ends the names of subset files without the unreadable pairs
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def choose(job: Job, table: ScoreTable, unreadable: Mapping[str, str]) -> Select
 def write_chosen(
     job: Job, table: ScoreTable, selection: Selection, unreadable: Mapping[str, str]
 ) -> Selected:
-    """Write the subset files and the manifest of what `choose` returned."""
+    """Write the subset files and the manifest of a selection made by `choose`."""
     path = subset_path(job)
     if unreadable:
         path = path.with_stem(path.stem + READABLE)
@@ -111,7 +111,7 @@ def _log_selection(manifest: Manifest, threshold: float, bounds: Bounds) -> None
 
 
 def _choose(job: Job, table: ScoreTable) -> Selection:
-    """Return the selection of k pairs, or of all or some percent of those with a score."""
+    """Return the selection of k pairs, or of all pairs with a score, or a percentage of them."""
     k = job.k
     if k is None:
         readable = sum(int((~np.isnan(scores)).sum()) for scores in table.source.scores())

@@ -206,7 +206,7 @@ class ScoreTable:
     pool: Pool | None = None  # None for joined scores
     # Pairs that a selection passes over, as their images cannot be read; the source that it reads lacks them.
     unreadable: UidArray = field(default_factory=lambda: np.empty(0, UID_DTYPE), compare=False)
-    bounds: Bounds = NO_BOUNDS  # those of the filter, for a selection from Python
+    bounds: Bounds = NO_BOUNDS  # the filter's bounds, for a selection from Python
 
     def __len__(self) -> int:
         return len(self.source)

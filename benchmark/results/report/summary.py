@@ -42,8 +42,8 @@ def summary_table(
 ) -> Table:
     """Return a row per filter, the best first: headline metrics, best sizes, percentage of descriptions, cost.
 
-    The best sizes of a filter are chosen among `boards` of the same setting. Notes begin with the verdict, in which
-    `shipped` results stand for random selection if it was not run.
+    The best sizes of a filter are chosen among `boards` of the same setting. Notes begin with the verdict;
+    there `shipped` results replace random selection if it was not run.
     """
     measures = headlines(board.entries)
     compared = [compare_entries(measure, board.entries, folders) for measure in measures]
