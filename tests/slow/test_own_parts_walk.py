@@ -41,7 +41,9 @@ def test_from_a_file_to_the_leaderboard(
     assert re.fullmatch(r"demo-NearLength-20k-seed0-\w{8}\.json", Path(path).name)
     result = json.loads(Path(path).read_text())
     assert (result["filter"], result["subset"], result["scoring"]["reused"]) == ("NearLength", subset, 1)
-    assert result["config"]["filter"] == {"_target_": "my_filters.NearLength", "words": 10}
+    assert result["config"]["filter"] == {
+        "_target_": "my_filters.NearLength", "words": 10, "minimum": None, "maximum": None, "rank": True,
+    }  # fmt: skip
 
     report = Path(printed("task=report", "results_dir=results")[-1]).read_text()
     assert re.search(r"^\| NearLength( \(draw of \d+%\))? \|", report, re.MULTILINE)

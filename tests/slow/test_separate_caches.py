@@ -117,7 +117,7 @@ def test_a_local_pool_that_a_node_lacks_is_one_line(tmp_path: Path) -> None:
     for rank in (0, 1):
         write_pool(tmp_path / str(rank) / "pool", [rows(20), rows(20, start=20)])
     (tmp_path / "1" / "pool" / "shards" / "00000001.tar").unlink()
-    settings = ["task=train", "pool=img2dataset", "pool.url=/proc/self/cwd/pool", "models=demo", "budget=300"]
+    settings = ["task=train", "pool=img2dataset", "pool.url=/proc/self/cwd/pool", "models=demo"]
     stderr = finish(tmp_path, [*TRAIN, *settings, "size.samples=30"], exit_code=1)
     (line,) = [line for line in stderr.splitlines() if line.startswith(("error:", "stopped"))]
     assert "cwd/pool/shards/00000001.tar, a tar of the pool, must be the same file on all nodes" in line
