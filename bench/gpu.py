@@ -132,7 +132,7 @@ def clip(setting: Setting) -> Iterator[Row]:
     """Images through CLIP's image towers, decoded by a process per core or in series."""
     from bench.embedding import in_a_pipeline, in_series
     from bench.photos import write_photos
-    from benchmark.run.config import demo_model
+    from pairsift.demo.settings import demo_model
 
     cores = setting.of(own_cores(), 1)
     images = setting.of(512 * cores, 256)
@@ -152,10 +152,10 @@ def icc(setting: Setting) -> Iterator[Row]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     from benchmark.core.batch import Batch
-    from benchmark.demo.rated_captions import demo_captions
     from benchmark.models.checkpoints import load_model, locate_checkpoint, quiet_transformers
     from filters.icc.packed import PaddedModel
     from filters.icc.scorer import DistilledScorer
+    from pairsift.studies.icc.demo_captions import demo_captions
     from tests.pools import numbered_uids
 
     count, device = setting.of(20_000, 64), setting.torch_device
@@ -214,8 +214,8 @@ def training_batch(collate: Any, size: int) -> Any:
     from PIL import Image
 
     from benchmark.core.batch import Sample
-    from benchmark.demo.rated_captions import demo_captions
     from downstream.training.training_data import TrainingBatch
+    from pairsift.studies.icc.demo_captions import demo_captions
 
     rng = np.random.default_rng(0)
     images = [Image.fromarray(rng.integers(0, 256, (224, 224, 3), np.uint8)) for _ in range(16)]

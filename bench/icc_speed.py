@@ -13,12 +13,12 @@ import time
 
 import torch
 
-from benchmark.api import get_filter
 from benchmark.core.batch import Batch
 from benchmark.core.devices import resolve_device
 from benchmark.core.launch import own_cores
-from benchmark.demo.rated_captions import demo_captions
 from benchmark.results.provenance import machine
+from pairsift.api import get_filter
+from pairsift.studies.icc.demo_captions import demo_captions
 from tests.pools import numbered_uids
 
 CAPTIONS = 20

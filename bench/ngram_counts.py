@@ -12,12 +12,12 @@ import torch  # noqa: F401  imported by scoring when it begins; imports are not 
 
 from bench.caches import cache_beside, copied_cache
 from benchmark.core.uids import UID_DTYPE, decode_uids
-from benchmark.demo.worlds import WORLDS
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.run.config import demo_model
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from filters.informativeness import Informativeness
+from pairsift.demo.settings import demo_model
+from pairsift.demo.worlds import WORLDS
 
 IMPORTS = ("spacy",)
 SHARD = 20_000  # captions of a file; the demo has 80,000, so no file has a caption twice

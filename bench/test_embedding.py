@@ -10,7 +10,7 @@ import torch
 from bench.embedding import Passes, in_a_pipeline, in_series
 from bench.photos import write_photos
 from bench.processes import call
-from benchmark.run.config import demo_model
+from pairsift.demo.settings import demo_model
 
 CLIP = f"local-dir:{demo_model('clip')}"
 

@@ -23,7 +23,7 @@ from benchmark.core.pixel_workers import PixelWorkers, Preprocessing
 from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.pool.tar_index import TarIndex
 from benchmark.pool.tar_reader import TarImage, read_images, read_pixels
-from benchmark.run.config import demo_model
+from pairsift.demo.settings import demo_model
 from tests.pools import numbered_uids
 
 pytestmark = pytest.mark.perf

@@ -11,10 +11,10 @@ import torch
 
 from bench.measurement import compare, measure
 from benchmark.core.batch import Batch
-from benchmark.run.config import demo_model
 from filters.complexity_action import ComplexityAction, rank
 from filters.text.parsing import load_pipeline
 from filters.text.scene_graph import scene_graph
+from pairsift.demo.settings import demo_model
 from tests.filters.text.english_web_treebank import pipeline, sentences
 from tests.pools import numbered_uids
 from tools.demo_world.draws import generator

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from bench.measurement import compare, measure
-from benchmark.run.config import demo_model
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
+from pairsift.demo.settings import demo_model
 from tools.scale_models.data import HELD_OUT, captions
 
 pytestmark = pytest.mark.perf

@@ -16,9 +16,9 @@ from PIL import Image
 from bench.measurement import compare, measure
 from benchmark.core.batch import Batch
 from benchmark.models.clip_models import load_clip
-from benchmark.run.config import demo_model
 from filters.ocr.rapid import RapidSpotter
 from filters.text_removal import TextRemovedClip
+from pairsift.demo.settings import demo_model
 from tests.pools import numbered_uids
 from tools.demo_world.draws import sample_pair
 from tools.scale_models.data import pool_mix

@@ -13,12 +13,12 @@ from transformers import BertConfig, BertModel, Seq2SeqTrainer, Seq2SeqTrainingA
 from benchmark.core.batch import Sample
 from benchmark.core.distributed import make_accelerator
 from benchmark.results.trackers import NoTracker
-from benchmark.run.config import demo_model
 from downstream.models.captioner import Captioner
 from downstream.models.networks import CaptionCollate, CaptionLoss, TwoTowers
 from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer
 from downstream.training.trainer import TrainConfig
 from downstream.training.training_data import SampleOrder, TrainingBatch
+from pairsift.demo.settings import demo_model
 from tools.scale_models.data import HELD_OUT, captions
 
 BATCH, SIDE, TOKENS = 100, 128, 32

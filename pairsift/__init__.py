@@ -1,6 +1,7 @@
-"""Which image-caption pairs should you train on? The names of `benchmark.api`, which is imported on first use."""
+"""Which image-caption pairs should you train on? The names of `pairsift.api`, which is imported on first use."""
 
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 if sys.argv[:1] == ["-m"] and sys.path[0] == str(Path.cwd()):
     sys.path.append(sys.path.pop(0))
 if TYPE_CHECKING:
-    from benchmark.api import *  # noqa: F403
+    from pairsift.api import *  # noqa: F403
 
 __version__ = version("pairsift")
 
 
 def __getattr__(name: str) -> Any:
-    from benchmark import api
-
+    api = import_module("pairsift.api")
     if name not in {"__all__", *api.__all__}:
         raise AttributeError(f"module 'pairsift' has no attribute {name!r}")
     return getattr(api, name)

@@ -20,16 +20,22 @@ SMALL_RUN = [
 ]  # fmt: skip
 
 
+def demo_model(name: str) -> str:
+    """The folder of a scale model of the demo; without the package that ships it, its tests are skipped."""
+    settings = pytest.importorskip("pairsift.demo.settings")
+    return str(settings.demo_model(name))
+
+
 def draw(cache: Path, settings: Sequence[str] = SMALL_DEMO) -> None:
     """Draw a demo as a run with these settings would whose cache folder is `cache`."""
-    from benchmark.demo.build import ensure_demo
+    build = pytest.importorskip("pairsift.demo.build")
 
     register_resolvers()
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("config", ["pool=demo", *settings])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
-        ensure_demo(hydra.utils.instantiate(cfg.pool.demo, _convert_="all"), workers=1)
+        build.ensure_demo(hydra.utils.instantiate(cfg.pool.demo, _convert_="all"), workers=1)
 
 
 def link(drawn: Path, cache: Path) -> None:

@@ -1,142 +1,188 @@
-"""Mutation tests with cosmic-ray: how many small changes of a module's code the default tests notice.
+"""Mutation tests: how many small changes of the code the default tests notice.
 
-``make mutants MODULES=filters/clip.py`` changes one operator, number or condition at a time in a copy of the checkout
-and runs the tests that import it, then those of its folder. Survivors are in ``build/mutants``; a run that was
-stopped goes on.
+``make mutants`` draws 120 single changes with a seed (an operator, a comparison, a condition, a number), runs against
+each the default tests that import its module or mirror its path, and writes them with their outcomes to
+``build/mutants.json``; a run that was stopped goes on. ``MUTANTS="--replay FILE"`` repeats the changes of such a file
+in the code of today, wherever their lines are now, and compares the outcomes; a line that is gone is left out.
 """
 
 import argparse
-import hashlib
+import ast
 import json
+import os
 import random
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
-ROOMS = [
-    *("filters", "benchmark/scoring", "benchmark/selection", "benchmark/results"),
-    *("downstream/metrics", "downstream/training", "downstream/evaluation"),
-]
-# Left out: changes of `|`, which is mostly in annotations, and of an operator or comparison to all the others.
-EXCLUDED = [
-    "core/ReplaceBinaryOperator_(?!Add_Sub|Sub_Add|Mul_Div|Div_Mul|FloorDiv_Div|Mod_Mul|BitAnd_BitOr)",
-    "core/ReplaceComparisonOperator_(?!Eq_NotEq|NotEq_Eq|Lt_LtE|LtE_Lt|Gt_GtE|GtE_Gt|Is_IsNot|IsNot_Is)",
-    *(
-        "core/ReplaceUnaryOperator_(?!USub_UAdd|Delete_Not|Delete_USub)",
-        "core/Variable.*",
-        "core/RemoveDecorator",
-    ),
-]
-TESTS = "-p no:cacheprovider -q -x --no-header"
-COUNT = "SELECT count(*), sum(test_outcome = 'SURVIVED') FROM work_results WHERE worker_outcome = 'NORMAL'"
+ROOMS = ("benchmark", "filters", "downstream", "pairsift")
+SWAPS = {
+    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"), ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"), ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "/"), ast.Mod: ("%", "*"), ast.And: ("and", "or"), ast.Or: ("or", "and"),
+}  # fmt: skip
+TIMEOUT = 300
 
 
 def main() -> None:
-    """Print for each module how many mutants its tests kill."""
+    """Print each change and whether the tests noticed it, and last how many they did."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("modules", nargs="*", help="files in the checkout; all of the rooms by default")
-    parser.add_argument(
-        "--cosmic-ray", required=True, help="command that runs its programs: 'uvx --from cosmic-ray'"
-    )
-    parser.add_argument(
-        "--sample", type=int, default=60, help="mutants per module, drawn at random; 0 for all"
-    )
+    parser.add_argument("--count", type=int, default=120)
+    parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--replay", type=Path, help="a file of changes with their outcomes")
+    parser.add_argument("--to", type=Path, default=ROOT / "build" / "mutants.json")
     args = parser.parse_args()
-    modules = args.modules or [
-        str(path.relative_to(ROOT)) for room in ROOMS for path in sorted((ROOT / room).rglob("[!_]*.py"))
-    ]
-    total = survived = 0
-    with TemporaryDirectory() as checkout:
-        copy_checkout(Path(checkout))
-        for module in modules:
-            count, alive = mutate(module, args.cosmic_ray.split(), args.sample, Path(checkout))
-            total, survived = total + count, survived + alive
-            print(f"{module}: {count - alive} of {count} killed", flush=True)
-    print(
-        f"{total - survived} of {total} killed, {(total - survived) / max(total, 1):.0%}; survivors: build/mutants"
-    )
+    if args.to.exists():
+        changes = json.loads(args.to.read_text())
+    else:
+        changes = moved(json.loads(args.replay.read_text())) if args.replay else draw(args.count, args.seed)
+        args.to.parent.mkdir(exist_ok=True)
+    with TemporaryDirectory() as folder:
+        checkout = copy_checkout(Path(folder))
+        for change in changes:
+            if "killed" not in change:
+                change["killed"] = is_killed(change, checkout)
+                args.to.write_text(json.dumps(changes, indent=1))
+                print(
+                    "killed " if change["killed"] else "ALIVE  ", change["module"], change["text"], flush=True
+                )
+    print(f"{sum(c['killed'] for c in changes)} of {len(changes)} killed")
+    if args.replay:
+        before = sum(change["before"] for change in changes)
+        print(f"{before} of the same changes were killed before")
+        worse = [c for c in changes if c["before"] and not c["killed"]]
+        print(*(f"no longer killed: {c['module']}:{c['line']} {c['text']}" for c in worse), sep="\n")
 
 
-def mutate(module: str, cosmic_ray: list[str], sample: int, checkout: Path) -> tuple[int, int]:
-    """Test the mutants of `module` in a copy of the checkout; return how many there are, and how many survive."""
-    source = (ROOT / module).read_bytes()
-    name = f"{module.removesuffix('.py').replace('/', '.')}-{hashlib.sha256(source).hexdigest()[:8]}-{sample}"
-    folder = ROOT / "build" / "mutants"
-    folder.mkdir(parents=True, exist_ok=True)
-    session, config = folder / f"{name}.sqlite", folder / f"{name}.toml"
+def draw(count: int, seed: int) -> list[dict]:
+    """Return changes drawn at random among all of the product's code, always the same ones for the same code."""
+    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("[!_]*.py"))]
+    # Not the demo, with a third of all numbers: colours, and places in pictures.
+    paths = [path for path in paths if "demo" not in path.parts]
+    every = [change for path in paths for change in possible_changes(path)]
+    return random.Random(seed).sample(every, count)
 
-    def call(program: str, *arguments: object) -> str:
-        command = [*cosmic_ray, program, *map(str, arguments)]
-        return subprocess.run(command, cwd=checkout, check=True, stdout=subprocess.PIPE, text=True).stdout
 
-    command = f"{sys.executable} -m pytest {TESTS} {' '.join(tests_of(module))}"
-    if not session.exists():
-        # Without a mutant: what a mutant compiles is not kept, or the next one could be taken for it.
-        baseline = subprocess.run(command.split(), cwd=checkout, capture_output=True, text=True, check=False)
-        if baseline.returncode:
-            sys.exit(f"the tests of {module} fail without a mutant:\n{baseline.stdout[-3000:]}")
-        lines = {
-            "module-path": module,
-            "timeout": 300.0,
-            "excluded-modules": [],
-            "test-command": f"env PYTHONDONTWRITEBYTECODE=1 {command}",
+def possible_changes(path: Path) -> Iterator[dict]:  # noqa: C901
+    """Yield the single changes of a module: the text of its line, and a column, where one token replaces another."""
+    source = path.read_text(encoding="utf-8")
+    lines = source.splitlines()
+
+    def change(line: int, begin: int, old: str, new: str) -> dict | None:
+        column = lines[line - 1].encode()[:begin].decode()
+        at = lines[line - 1].find(old, len(column))
+        if at < 0:
+            return None  # the operator is on another line
+        return {
+            "module": str(path.relative_to(ROOT)), "line": line, "before_line": lines[line - 2].strip(),
+            "text": lines[line - 1].strip(), "column": at - indent(lines[line - 1]), "old": old, "new": new,
+        }  # fmt: skip
+
+    for node in ast.walk(ast.parse(source)):
+        made, left = None, None
+        if isinstance(node, ast.Compare):
+            left, operator = node.left, node.ops[0]
+        elif isinstance(node, ast.BinOp) and not isinstance(node.left, ast.Constant):
+            left, operator = node.left, node.op
+        elif isinstance(node, ast.BoolOp):
+            left, operator = node.values[0], node.op
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            made = change(node.lineno, node.col_offset, "not ", "")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            made = change(node.lineno, node.col_offset, str(node.value), str(not node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            text = ast.get_source_segment(source, node) or ""
+            made = change(node.lineno, node.col_offset, text, f"({text} + 1)")
+        if left is not None and type(operator) in SWAPS:
+            old, new = SWAPS[type(operator)]
+            made = change(left.end_lineno, left.end_col_offset, f" {old} ", f" {new} ")
+        if made:
+            yield made
+
+
+def moved(changes: list[dict]) -> list[dict]:
+    """Return the changes whose line, and the line before it, still occur; in the module where they occur today."""
+    here = []
+    sources = {
+        p: p.read_text(encoding="utf-8").splitlines() for room in ROOMS for p in (ROOT / room).rglob("*.py")
+    }
+    for change in changes:
+        places = [
+            (path, number)
+            for path, lines in sources.items()
+            for number, line in enumerate(lines, 1)
+            if line.strip() == change["text"]
+        ]
+        same = [p for p in places if sources[p[0]][p[1] - 2].strip() == change["before_line"]]
+        named = [p for p in same or places if p[0].name == Path(change["module"]).name] or same
+        if len(named) == 1 or (named and len({path for path, _ in named}) == 1):
+            path, line = min(named, key=lambda place: abs(place[1] - change["line"]))
+            place = {"module": str(path.relative_to(ROOT)), "line": line, "before": change["killed"]}
+            here.append({key: value for key, value in change.items() if key != "killed"} | place)
+    print(f"{len(here)} of {len(changes)} changes have their lines today")
+    return here
+
+
+def is_killed(change: dict, checkout: Path) -> bool:
+    """Return whether the tests of a module fail once it is changed."""
+    path = checkout / change["module"]
+    source = path.read_text(encoding="utf-8")
+    lines = source.split("\n")
+    line = lines[change["line"] - 1]
+    at = indent(line) + change["column"]
+    assert line[at:].startswith(change["old"])
+    lines[change["line"] - 1] = line[:at] + change["new"] + line[at + len(change["old"]) :]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    try:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-x", "--no-header"]
+        # What a mutant compiles is not kept: the next one could be taken for it.
+        variables = os.environ | {
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HF_HUB_OFFLINE": "1",
+            "OMP_NUM_THREADS": "1",
         }
-        text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items())
-        tables = f'distributor.name = "local"\nfilters.operators-filter.exclude-operators = {json.dumps(EXCLUDED)}\n'
-        config.write_text(f"[cosmic-ray]\n{text}{tables}")
-        new = session.with_suffix(".new")
-        new.unlink(missing_ok=True)
-        call("cosmic-ray", "init", config, new)
-        call("cr-filter-operators", new, config)
-        if sample:
-            draw(new, sample)
-        new.rename(session)
-    call("cosmic-ray", "exec", config, session)
-    (folder / f"{name}.txt").write_text(call("cr-report", "--surviving-only", "--show-diff", session))
-    with closing(sqlite3.connect(session)) as results:
-        count, alive = results.execute(COUNT).fetchone()
-    return count, alive or 0
+        tests = tests_of(change["module"])
+        ran = subprocess.run(
+            command + tests, cwd=checkout, env=variables, capture_output=True, check=False, timeout=TIMEOUT
+        )
+        return ran.returncode not in (0, 5) and bool(tests)
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        path.write_text(source, encoding="utf-8")
 
 
-def copy_checkout(folder: Path) -> None:
+def tests_of(module: str) -> list[str]:
+    """Return the test files that import the module or mirror its path, its own first; else those of its folder."""
+    path = Path(module)
+    name = re.compile(rf"\b{re.escape(module.removesuffix('.py').replace('/', '.'))}\b|import {path.stem}\b")
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    mirror = [p for p in files if p.parent.relative_to(ROOT / "tests") == path.parent and path.stem in p.stem]
+    importers = [p for p in files if p not in mirror and name.search(p.read_text(encoding="utf-8"))]
+    folder = ROOT / "tests" / path.parent
+    return [str(p.relative_to(ROOT)) for p in [*mirror, *importers] or ([folder] if folder.is_dir() else [])]
+
+
+def copy_checkout(folder: Path) -> Path:
     """Copy the files of the checkout that git knows or would add."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        check=True,
-        stdout=subprocess.PIPE,
-    )
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    return folder
 
 
-def tests_of(module: str) -> list[str]:
-    """Return the test files that import the module, then their folder. A mutant ends at its first failure."""
-    path = Path("tests") / module
-    name = re.compile(rf"\b{re.escape(module.removesuffix('.py').replace('/', '.'))}\b|import {path.stem}\b")
-    importers = [p for p in (ROOT / "tests").rglob("test_*.py") if name.search(p.read_text(encoding="utf-8"))]
-    ours = sorted(importers, key=lambda test: (test.stem != f"test_{path.stem}", test))
-    return [*(str(test.relative_to(ROOT)) for test in ours), str(path.parent)]
-
-
-def draw(session: Path, sample: int) -> None:
-    """Leave `sample` of the mutants that are to be tested, always the same ones."""
-    with closing(sqlite3.connect(session)) as specs, specs:
-        todo = "SELECT job_id FROM mutation_specs WHERE job_id NOT IN (SELECT job_id FROM work_results)"
-        order = "ORDER BY module_path, start_pos_row, start_pos_col, operator_name, occurrence"
-        jobs = [job for (job,) in specs.execute(f"{todo} {order}")]
-        kept = set(random.Random(0).sample(jobs, min(sample, len(jobs))))
-        gone = [(job,) for job in jobs if job not in kept]
-        for table in ("mutation_specs", "work_items"):
-            specs.executemany(f"DELETE FROM {table} WHERE job_id = ?", gone)
+def indent(line: str) -> int:
+    """Return the number of spaces at the beginning of a line."""
+    return len(line) - len(line.lstrip())
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ PACKAGES = ("benchmark", "filters", "downstream", "pairsift")
 # The way of the data: a module imports from its own room and from earlier ones.
 ROOMS = (
     "benchmark.core", "benchmark.models", "benchmark.engine", "benchmark.pool", "filters", "benchmark.scoring",
-    "benchmark.selection", "downstream", "benchmark.results", "benchmark.studies", "benchmark.demo", "benchmark.run",
-    "benchmark.cli", "benchmark.api", "benchmark.__main__", "pairsift",
+    "benchmark.selection", "downstream", "benchmark.results", "benchmark.run", "benchmark.cli", "benchmark.__main__",
+    "pairsift.demo", "pairsift.studies", "pairsift.api", "pairsift",
 )  # fmt: skip
 OUTSIDE = {"bench", "tests", "tools"}  # not in the wheel
 PLUG_INS = ("filters", "downstream")
@@ -101,7 +101,7 @@ def test_rooms_import_from_earlier_rooms_without_circles() -> None:
         ("benchmark.core.uids", "def late():\n    import benchmark.scoring.score_pool"),
         ("benchmark.core.uids", "def late():\n    from benchmark.run import run"),
         ("benchmark.pool.pool", "if TYPE_CHECKING:\n    from filters.base import Filter"),
-        ("benchmark.demo.world", "def late():\n    from tools.demo_world import scenes"),
+        ("pairsift.demo.world", "def late():\n    from tools.demo_world import scenes"),
         ("benchmark.core.errors", "def late():\n    from benchmark.core import paths, uids"),
     ],
 )

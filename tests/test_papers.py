@@ -8,8 +8,8 @@ import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from benchmark.results.report.published_figures import published_tables, study_tables
 from benchmark.run.config import CONF
+from pairsift.studies.published_figures import published_tables, study_tables
 from tests.command_line import Run
 from tests.test_documentation import COMMANDS as DOCUMENTED
 from tests.test_documentation import HEADERS, check, prepare

@@ -1,7 +1,7 @@
 """``python -m tools.papers``: write docs/papers.md, every table and figure of the papers and how to make it.
 
 The entries are in docs/papers, one file per paper. Which tables have their printed digits as data, the files in
-``benchmark/results/report/published`` say.
+``pairsift/studies/published`` say.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ import yaml
 from pydantic import TypeAdapter
 
 from benchmark.core.paths import write_text
-from benchmark.results.report.published_figures import published_tables, study_tables
+from pairsift.studies.published_figures import published_tables, study_tables
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "papers.md"
@@ -26,7 +26,7 @@ command that makes a small version on the demo; or the reason why there is none.
 `plan=true` after a command without `task=` says what it would run, download and take.
 `python -m benchmark task=report` afterwards makes the tables, and a page with the papers' tables as printed.
 
-Digits are "data" if the table as printed is in `benchmark/results/report/published`. What we read into a paper that
+Digits are "data" if the table as printed is in `pairsift/studies/published`. What we read into a paper that
 it does not print follows its table, as *our readings*. `python -m tools.papers` writes this page from the files in
 `docs/papers`.
 """

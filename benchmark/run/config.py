@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import EntryPoints, entry_points
+from importlib.util import find_spec
 from inspect import isfunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,11 +122,10 @@ def build_part(setting: str, node: DictConfig) -> Any:
 
 
 def register_resolvers() -> None:
-    """Register ``${at_scale:N}``, ``${data:NAME}``, ``${demo_model:NAME}`` and ``${demo_evalset:NAME}``."""
+    """Register ``${at_scale:N}``, ``${data:NAME}`` and ``${package:NAME}``."""
     OmegaConf.register_new_resolver("at_scale", _at_scale, replace=True)
     OmegaConf.register_new_resolver("data", data_folder, replace=True)
-    OmegaConf.register_new_resolver("demo_model", demo_model, replace=True)
-    OmegaConf.register_new_resolver("demo_evalset", _demo_evalset, replace=True)
+    OmegaConf.register_new_resolver("package", _package_folder, replace=True)
 
 
 def _at_scale(number: int, *, _root_: DictConfig) -> int:
@@ -141,19 +141,12 @@ def data_folder(name: str) -> str:
     return os.environ.get(f"{name.upper()}_ROOT") or str(cache_folder("data", name))
 
 
-def demo_model(name: str) -> str:
-    """Return the folder of the demo's scale model `name`, for example ``clip``."""
-    return str(Path(__file__).resolve().parents[1] / "demo" / "models" / name)
-
-
-def _demo_evalset(name: str, *, _root_: DictConfig) -> str:
-    from benchmark.demo.settings import DemoConfig, demo_root
-
-    if "demo" not in _root_.pool:
-        raise UserError(NEEDS_DEMO)
-    # Resolved for every file of every set: `instantiate` takes twenty times as long.
-    settings = {key: value for key, value in resolved(_root_.pool.demo).items() if key != "_target_"}
-    return str(demo_root(DemoConfig(**settings)) / "evalsets" / name)
+def _package_folder(name: str) -> str:
+    """Return the folder of an installed package, which is not imported."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise UserError(f"the package {name}, which has these files, is not installed")
+    return spec.submodule_search_locations[0]
 
 
 def build(node: DictConfig) -> Any:
@@ -195,8 +188,7 @@ def filter_bounds(cfg: DictConfig) -> Bounds:
 def filter_settings(cfg: DictConfig) -> DictConfig:
     """Return the settings of the filter and its parts that change its selection.
 
-    That is without `family`, which only orders the report's rows, `icc.decoding` with nothing set, as run ids are
-    older, and bounds that are as if they were absent.
+    That is without `family`, which only orders the report's rows, and bounds that are as if they were absent.
     """
     settings: DictConfig = copy.deepcopy(cfg.filter)
     _drop_unused(settings)
@@ -211,8 +203,6 @@ def _drop_unused(node: DictConfig) -> None:
     OmegaConf.set_struct(node, False)
     if "_target_" in node:
         node.pop("family", None)
-        if "decoding" in node and not any(node.decoding.values()):
-            node.pop("decoding")
     for name in map(str, node):
         if not (OmegaConf.is_interpolation(node, name) or OmegaConf.is_missing(node, name)):
             child = node[name]
@@ -295,7 +285,7 @@ def explain(error: Exception) -> str:
         other = f", or to another value of {full_key}" if full_key else ""
         return f"set {variable[1]} to the folder or URL of this data{other}"
     reference = re.match(r"Interpolation key '([^']+)' not found", text)
-    if reference and reference[1].startswith("pool.demo."):
+    if reference and reference[1].startswith("pool.demo"):
         text = NEEDS_DEMO
     elif reference:
         return f"{full_key or 'a setting'} refers to a setting that there is not: ${{{reference[1]}}}"

@@ -17,6 +17,7 @@ from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import UidArray, UidIndex, read_subset, write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
 from benchmark.pool.pool import Pool
+from benchmark.results.ngrams import count_ngrams
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.report.report_data import eval_results
 from benchmark.results.results_folders import read_runs
@@ -28,7 +29,6 @@ from benchmark.run.select import select_pairs
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.shard_reader import features_path
 from benchmark.selection.selection import Selection, subset_files
-from benchmark.studies.text_spotting.vocabulary import count_ngrams
 from filters.base import Reader
 from filters.english import language_detector
 from filters.ocr.features import TextDetection

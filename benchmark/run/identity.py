@@ -46,9 +46,7 @@ from downstream.training.training_data import STREAM_GROUPS
 
 log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
-IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "models", "seed")
-# Settings of `models` that came after the published runs: they count with the downstream model that takes them.
-LATER_MODELS = {"lstm_captioner", "clip_scratch"}
+IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "seed")
 
 
 def make_run_id(job: Job, captions: str | None) -> str:
@@ -57,7 +55,6 @@ def make_run_id(job: Job, captions: str | None) -> str:
     identity: dict[str, Any] = {name: resolved(cfg[name]) for name in IDENTITY}
     if "url" in identity["pool"]:
         identity["pool"]["url"] = _content(job).sha256
-    identity["models"] = {name: identity["models"][name] for name in identity["models"].keys() - LATER_MODELS}
     identity["filter"] = resolved(filter_settings(cfg))
     identity["evalset"] = evaluation_identity(cfg)
     for model in identity["downstream"].values():

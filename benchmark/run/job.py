@@ -42,7 +42,6 @@ from benchmark.run.config import (
     WAYS_ON,
     build,
     build_part,
-    check_target,
     evaluation_nodes,
     explain,
     filter_bounds,
@@ -56,7 +55,6 @@ from benchmark.run.output import Finished
 from benchmark.run.sizes import check_budget, check_size, subset_size
 from benchmark.scoring.shard_part import ShardPart
 from benchmark.scoring.shard_reader import check_columns
-from benchmark.studies.text_files import COMMAS, TextFile
 
 if TYPE_CHECKING:  # plans, checks and selections from cached scores need no torch
     import torch
@@ -151,8 +149,6 @@ class Job:
     def evaluation_sets(self) -> list[EvaluationSet | ClassificationSet]:
         """The evaluation sets, cut to their first images by ``evalset.limit``."""
         nodes = evaluation_nodes(self.cfg)
-        if any(map(_is_of_the_demo, nodes.values())):
-            _ = self.pool  # drawn with its evaluation sets
         sets, limit = [self.evaluation_set(name) for name in nodes], self.cfg.evalset.get(LIMIT)
         return sets if limit is None else [evaluation_set.first(limit) for evaluation_set in sets]
 
@@ -196,11 +192,11 @@ class Job:
             require_kind("task", f"task._target_={task}", hydra.utils.get_object(task))
         found = self.requirements(self.task)
         missing = {r.detail: part for part, of in found.items() for r in of if r.state is State.MISSING}
-        if not missing and "downstream" in NEEDS.get(self.task, ()) and not self.cfg.plan:
+        if not missing and "downstream" in self.needs(self.task) and not self.cfg.plan:
             missing = {r.detail: "downstream" for r in self.trials() if r.state is State.MISSING}
         if missing:
             weights = self.choices.get("models") == "paper" and "checkpoint" in " ".join(missing)
-            helps = (weights and "evalset" in NEEDS.get(self.task, ())) or bool(
+            helps = (weights and "evalset" in self.needs(self.task)) or bool(
                 {"evalset=paper", f"evalset={AVAILABLE}"} & {*missing.values()}
             )
             raise MistakesError(join_details(missing) + [WAYS_ON] * helps)
@@ -229,10 +225,14 @@ class Job:
                 " out; task=doctor says how to get the files"
             )
 
+    def needs(self, task: str) -> frozenset[str]:
+        """Return the parts of a command that a task needs; other tasks list them in `task.needs`."""
+        return NEEDS.get(task) or frozenset(self.cfg.task.get("needs") or ())
+
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
-        needed = NEEDS.get(task, frozenset())
-        if task in LAUNCHED and not is_main_process():
+        needed = self.needs(task)
+        if not is_main_process():  # the other processes of a launch only train
             needed &= {"budget", "downstream", "cache"}
         found = {}
         for part, find in PARTS.items():
@@ -296,10 +296,6 @@ class Job:
         return self.built[settings]
 
 
-def _is_of_the_demo(node: DictConfig) -> bool:
-    return "demo_evalset" in OmegaConf.to_yaml(node)
-
-
 def _or_error(name: str, find: Callable[[], Iterable[Requirement]]) -> Found:
     """Yield the requirements, and last the error that ended them."""
     try:
@@ -356,11 +352,6 @@ def _evaluation_sets(job: Job) -> Found:
 
 
 def _images(job: Job, name: str) -> Found:
-    node = evaluation_nodes(job.cfg)[name]
-    if _is_of_the_demo(node) and "demo" in job.cfg.pool and job.listed_pool is None:
-        check_target(f"evalset.{name}", node)
-        yield Requirement(name, State.FIRST_USE, "will be drawn with the demo's pool")
-        return
     try:
         yield Requirement(name, State.PRESENT, f"{len(job._find_evaluation_set(name)):,} images")
     except AbsentError as error:
@@ -406,13 +397,6 @@ def _cache(_: Job) -> Found:
         yield look("XDG_CACHE_HOME", lambda: require_writable("XDG_CACHE_HOME", cache_dir()))
 
 
-def _text_file(setting: str, job: Job) -> Found:
-    path = OmegaConf.select(job.cfg, setting)
-    if path is not None:
-        TextFile(setting, Path(path), COMMAS).columns()
-        yield Requirement(setting, State.PRESENT, str(path))
-
-
 PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "pool": _pool,
     "size": partial(_built, lambda job: check_size(job.cfg, job.listed_pool)),
@@ -430,23 +414,17 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "results_dir": partial(_writable, "results_dir"),
     "task.output": partial(_writable, "task.output"),
     "training.shards": partial(_writable, "training.shards"),
-    "task.annotations": partial(_text_file, "task.annotations"),
-    "task.ratings": partial(_text_file, "task.ratings"),
     "cache": _cache,
 }
 SCORE = frozenset({"pool", "filter", "engine", "cache"})
 SELECT = SCORE | {"size", "selector"}
 TRAIN = SELECT | {"budget", "captions", "downstream", "tracker", "training.shards"}
-LAUNCHED = {"run", "train", "weak_backbone", "evaluate"}  # other processes of a launch only train
-# The parts of a command that each task needs; other tasks check for themselves.
+# The parts of a command that each task needs.
 NEEDS = {
-    "concreteness": frozenset({"filter", "task.annotations", "task.ratings"}),
     "score": SCORE | {"shards"},
     "select": SELECT,
     "reshard": SELECT | {"task.output"},
     "export": SELECT | {"task.output"},
-    "augment": SELECT,
-    "weak_backbone": SELECT | {"tracker"},
     "train": TRAIN | {"validation"},
     "run": TRAIN | {"evalset", "metrics", "results_dir"},
     "evaluate": frozenset({"evalset", "metrics", "results_dir", "cache"}),

@@ -1,10 +1,12 @@
 """``task=report``: all records of results folders, on the terminal, as Markdown, as a page and as data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
+import hydra
 from omegaconf import OmegaConf
 
 from benchmark.core.errors import UserError
@@ -12,12 +14,11 @@ from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import REFERENCE_RESULTS, write_text
 from benchmark.core.records import warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
+from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
-from benchmark.results.report.findings import findings_tables, rank_agreement_tables
 from benchmark.results.report.leaderboard import REFERENCE, Leaderboard, leaderboards, report_title
 from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
-from benchmark.results.report.published_figures import paper_tables
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.report.run_tables import evaluation_tables
 from benchmark.results.report.summary import publish, size_table, summary_board, summary_table
@@ -27,13 +28,6 @@ from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders, read_runs
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from benchmark.studies.concreteness.evaluation import ConcretenessEvaluation
-from benchmark.studies.concreteness.explanation import Explanation, explanations_page
-from benchmark.studies.concreteness.tables import concreteness_tables
-from benchmark.studies.text_spotting.evaluation import TextSpottingEvaluation
-from benchmark.studies.text_spotting.tables import text_spotting_tables
-from benchmark.studies.web_likeness.caption_profile import CaptionProfile
-from benchmark.studies.web_likeness.tables import likeness_table
 
 
 def report(job: Job) -> None:
@@ -61,32 +55,41 @@ def _report(job: Job, folders: Sequence[Path]) -> None:
     shipped = [run if chosen is None else only_metrics(run, chosen) for run in _shipped_runs(boards)]
     places = {run.run_id: REFERENCE_RESULTS / run.run_id for run in shipped}
     beside = RunFolders(places | {run.run_id: path.parent / run.run_id for path, run in runs.items()})
-    of_boards = leaderboard(results, beside, shipped)
-    others = evaluation_tables(evaluations) + _study_tables(source)
+    additions = _additions(task.additions)
+    of_boards = leaderboard(results, beside, shipped, additions)
+    others = evaluation_tables(evaluations) + additions.of_records(source)
     whole = [run for run in results if not run.protocol.is_quick_try]
-    tables = of_boards + rank_agreement_tables(whole) + findings_tables(whole, beside) + others
-    explained = list(source.read(Explanation).values())
+    of_runs, pages = additions.of_runs(whole, beside), additions.pages(source)
+    tables = of_boards + [table for named in of_runs.values() for table in named] + others
     left_out = list(source.left_out.values())
     warn_of(left_out)
-    if not tables and not explained:
+    if not tables and not pages:
         named = ", ".join(map(str, folders))
         readable = " that can be read" if left_out else ""
         raise UserError(
             f"results_dir={named} holds no results{readable}; run `python -m benchmark filter=random,clip` first"
         )
-    if explained:
-        _write(folders[0] / "explained.html", explanations_page(explained))
+    for name, page in pages.items():
+        _write(folders[0] / name, page)
     summaries = [summary_table(board, beside, boards, shipped) for board in boards]
     print_tables(tables if task.full else summaries + others)
     # Not printed: the papers' figures would stand below one's own by the screenful.
-    tables += (paper_tables(chosen) if results else []) + left_out_tables(left_out)
+    tables += (additions.references(chosen) if results else []) + left_out_tables(left_out)
     page = leaderboard_page(results, beside, tables[len(of_boards) :], shipped)
     _write(folders[0] / "report.html", page)
     if task.publish:
-        _publish([Path(name) for name in task.publish], boards, whole, beside)
+        _publish([Path(name) for name in task.publish], boards, of_runs, beside)
     _write(folders[0] / "report.csv", leaderboards_csv(boards))
     _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
     _write(folders[0] / "report.md", to_markdown(report_title(boards), LEGEND, tables))
+
+
+def _additions(name: str | None) -> Additions:
+    """Return what the class `name` adds; nothing for None, or if its package is not installed."""
+    if name is None or find_spec(name.partition(".")[0]) is None:
+        return NO_ADDITIONS
+    made: Additions = hydra.utils.get_class(name)()
+    return made
 
 
 def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
@@ -118,28 +121,17 @@ def _metric_names(job: Job) -> list[str] | None:
     return [str(name) for name in columns] if OmegaConf.is_list(columns) else [str(columns)]
 
 
-def _study_tables(source: ResultsFolders) -> list[Table]:
-    """Return the tables of studies."""
-    tables = concreteness_tables([*source.read(ConcretenessEvaluation).values()])
-    tables += text_spotting_tables([*source.read(TextSpottingEvaluation).values()])
-    tables += [likeness_table(of.pool, of.likeness) for of in source.read(CaptionProfile).values()]
-    if source.has("profile"):  # imported with OpenCV
-        from benchmark.studies.profile.profiling import Profile
-        from benchmark.studies.profile.tables import overall_tables
-
-        tables += [overall_tables(profile)[0] for profile in source.read(Profile).values()]
-    return tables
-
-
 def _publish(
-    files: Sequence[Path], boards: Sequence[Leaderboard], results: Sequence[Result], folders: RunFolders
+    files: Sequence[Path],
+    boards: Sequence[Leaderboard],
+    of_runs: Mapping[str, Sequence[Table]],
+    folders: RunFolders,
 ) -> None:
-    """Put the summary, the sizes and the paper's findings into Markdown files."""
+    """Put the summary, the sizes and the first of each kind of added tables into Markdown files."""
     board = summary_board(boards)
     tables = {"leaderboard": summary_table(board, folders, boards)}
     tables["sizes"] = size_table(board, boards, folders)
-    if findings := findings_tables(results, folders):
-        tables["findings"] = findings[0]
+    tables |= {name: named[0] for name, named in of_runs.items() if named}
     for file in files:
         if not file.is_file():
             raise UserError(f"task.publish: {file} does not exist; give Markdown files with markers")

@@ -16,7 +16,7 @@ from benchmark.core.records import finite_or_none
 from benchmark.core.uids import encode_uids
 from benchmark.results.provenance import library_versions
 from benchmark.run.config import ALL, filter_settings, recorded, resolved
-from benchmark.run.job import NEEDS, Job
+from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.sizes import check_budget
@@ -119,7 +119,7 @@ def _choose(job: Job, table: ScoreTable) -> Selection:
         if size != ALL:  # of all pairs that pass, whether or not they can be read
             k = max(1, round(passing * float(size.removesuffix("%")) / 100))
             log.info("size: %s of the %s pairs that pass are %s", size, f"{passing:,}", f"{k:,}")
-        if "budget" in NEEDS.get(job.task, ()):
+        if "budget" in job.needs(job.task):
             check_budget(job.cfg, job.overrides, k)
     epochs = -(-_most_samples(job) // max(1, k))
     return job.selector.select(table, k, epochs, job.seed, job.pool, job.engine)

@@ -15,7 +15,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.cli.overrides import normalised
-from benchmark.results.report.published_figures import FOLDER, PublishedTable, published_tables
 from benchmark.run.config import CONF, filter_bounds, make_filter, register_resolvers
 from benchmark.selection.selection import Selector
 from downstream.models.clip_scratch import ClipScratch
@@ -26,6 +25,7 @@ from filters.cotr import Cotr
 from filters.no_text import NoText
 from filters.text_removal import TextRemovedClip
 from filters.word_removal import WordsRemovedClip
+from pairsift.studies.published_figures import FOLDER, PublishedTable, published_tables
 from tests.pools import numbered_uids
 from tests.test_documentation import header_commands
 

@@ -11,7 +11,6 @@ from PIL import Image
 from transformers import AutoImageProcessor
 
 from benchmark.models.checkpoints import load_pretrained
-from benchmark.run.config import demo_model
 from downstream import batching
 from downstream.batching import (
     CPU_GROUP,
@@ -20,6 +19,7 @@ from downstream.batching import (
     pixel_batches,
     to_pixels,
 )
+from tests.demos import demo_model
 
 
 def mask(lengths: list[int]) -> torch.Tensor:

@@ -9,11 +9,11 @@ import torch
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.run.config import demo_model
 from filters.complexity_action import ComplexityAction, rank
 from filters.text import parsing
 from filters.text.parsing import MAX_CHARACTERS, load_pipeline, pipeline_revision
 from filters.text.scene_graph import SceneGraph
+from tests.demos import demo_model
 from tests.extras import needs_extra
 from tests.pools import numbered_uids
 

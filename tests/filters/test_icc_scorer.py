@@ -6,11 +6,11 @@ from scipy.stats import spearmanr
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.run.config import demo_model
 from filters.icc import packed
 from filters.icc import scorer as module
 from filters.icc.packed import pack
 from filters.icc.scorer import DistilledScorer
+from tests.demos import demo_model
 from tests.filters.checkpoints import roberta_scorer
 from tests.pools import numbered_uids
 

@@ -21,7 +21,6 @@ from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.workers import WORKER_RUNS
 from benchmark.pool.pool import Pool
-from benchmark.run.config import demo_model
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.survivors import save_survivors
 from filters import informativeness
@@ -30,6 +29,7 @@ from filters.informativeness import Informativeness
 from filters.text.ngrams import Ngrams, ngrams
 from filters.text.parsing import load_pipeline
 from tests.corpora import fit, make_corpus
+from tests.demos import demo_model
 from tests.extras import needs_extra
 from tests.filters.text.english_web_treebank import sentences
 from tests.filters.text.parses import vocabulary

@@ -15,8 +15,8 @@ import webdataset as wds
 from PIL import Image
 from timm.models import save_for_hf
 
-from benchmark.run.config import demo_model
 from tests.command_line import Done, Run
+from tests.demos import demo_model
 from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[2]

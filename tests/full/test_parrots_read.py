@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmark.models.clip_models import load_clip
-from benchmark.studies.text_spotting.similarity import Summary, measure, summarise
+from pairsift.studies.parrots.similarity import Summary, measure, summarise
 from tools.scale_models.parrots import Parrots, train_arm
 
 pytestmark = pytest.mark.full

@@ -11,13 +11,14 @@ from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import find_checkpoint
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
-from benchmark.studies.text_files import COMMAS, TextFile
 from downstream.evaluation.evaluation_sets import karpathy, webdataset
 from filters.embeddings.pool_embeddings import read_target
 from filters.lexicon import Lexicon
 from filters.score_file import ScoreFile
 from filters.uid_list import UidList
+from pairsift.studies.text_files import COMMAS, TextFile
 from tests.command_line import Run, assert_one_line
+from tests.demos import demo_model
 from tests.pools import jpeg, rows, write_metadata, write_pool
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
@@ -39,7 +40,7 @@ def evaluation(folder: Path) -> None:
 
 
 def checkpoint(folder: Path) -> None:
-    shutil.copytree(Path(__file__).parents[2] / "benchmark" / "demo" / "models" / "vit", folder / "vit")
+    shutil.copytree(demo_model("vit"), folder / "vit")
     (weights,) = (folder / "vit").rglob("*.safetensors")
     weights.write_text(POINTER)
     find_checkpoint(str(folder / "vit"))

@@ -27,9 +27,9 @@ from benchmark.pool.reshard import reshard
 from benchmark.pool.subset import selected_samples
 from benchmark.run import export
 from benchmark.selection.selection import Selection
-from benchmark.studies.augmentation import caption_writer
-from benchmark.studies.icc_build import steps
-from benchmark.studies.icc_build.steps import Steps
+from pairsift.studies.ds_clip import caption_writer
+from pairsift.studies.icc.building import steps
+from pairsift.studies.icc.building.steps import Steps
 from tests.hostile.damage import flip
 from tests.pools import numbered_uids, rows, write_pool
 

@@ -25,14 +25,6 @@ from benchmark.results.report.terminal import print_tables
 from benchmark.results.tensorboard_tracker import _table
 from benchmark.results.wandb_tracker import WandbTracker
 from benchmark.scoring.shard_reader import PoolBatches
-from benchmark.studies.concreteness.evaluation import score_texts
-from benchmark.studies.concreteness.explanation import (
-    Explanation,
-    Word,
-    contribution_table,
-    explanations_page,
-)
-from benchmark.studies.icc_build.captions import captions_from_file
 from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.evaluation.image_scores import ImageScores
@@ -43,6 +35,14 @@ from downstream.metrics.tokenizer import clean_corpus
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
 from filters.base import Filter
 from filters.score_file import ScoreFile
+from pairsift.studies.icc.building.captions import captions_from_file
+from pairsift.studies.icc.concreteness.evaluation import score_texts
+from pairsift.studies.icc.concreteness.explanation import (
+    Explanation,
+    Word,
+    contribution_table,
+    explanations_page,
+)
 from tests.benchmark.results.report.made_run_folders import full_result, write_run_folder
 from tests.downstream.tiny_models import CAPTIONS, MemorySubset
 from tests.pools import Row, jpeg, write_pool

@@ -88,7 +88,7 @@ def test_the_wheel_prints_its_pages_and_is_a_library(pairsift: Path, folder: Pat
     done = completed(python, "-m", "pairsift", "--help", "own_pool", cwd=folder)
     assert done.stdout == (ROOT / "docs" / "own_pool.md").read_text(), done.stderr
     (folder / "empty").mkdir()
-    code = "import benchmark.api, pairsift; print(pairsift.__version__, pairsift.run is benchmark.api.run)"
+    code = "import pairsift.api, pairsift; print(pairsift.__version__, pairsift.run is pairsift.api.run)"
     assert completed(python, "-c", code, cwd=folder / "empty").stdout == f"{version('pairsift')} True\n"
 
 
@@ -103,7 +103,7 @@ def test_the_source_archive_has_all_of_the_wheel_but_the_demo(pairsift: Path, tm
     names = {name.replace("pairsift/docs/", "docs/") for name in zipfile.ZipFile(wheel).namelist()}
     absent = {name for name in names - archived if ".dist-info/" not in name}
     assert absent == {
-        name for name in names if name.startswith(("benchmark/demo/models/", "benchmark/demo/worlds/"))
+        name for name in names if name.startswith(("pairsift/demo/models/", "pairsift/demo/worlds/"))
     }
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.run.config import demo_model
 from tests.command_line import run_main
+from tests.demos import demo_model
 from tests.pools import rows, write_pool
 
 pytestmark = pytest.mark.slow

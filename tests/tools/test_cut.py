@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.demo.worlds import PAIRS
+from pairsift.demo.worlds import PAIRS
 from tools.demo_world.cut import accepted_indices, save_cut
 from tools.demo_world.draws import sample_draft
 from tools.demo_world.embedded_text import KINDS as TEXTS

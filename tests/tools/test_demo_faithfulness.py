@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.studies.web_likeness.tokens import read_rated_words
+from pairsift.studies.profile.web_likeness.tokens import read_rated_words
 from tools.demo_world import faithfulness
 from tools.demo_world.cut import accepted_indices
 from tools.demo_world.draws import sample_draft

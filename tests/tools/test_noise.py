@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from benchmark.demo.vocabulary import NEAR_KINDS, OUT_KINDS
 from filters.cotr import co_embedded_rate, fuzzy_rate
+from pairsift.demo.vocabulary import NEAR_KINDS, OUT_KINDS
 from tools.demo_world import embedded_text
 from tools.demo_world.concreteness import concreteness
 from tools.demo_world.draws import generator, sample_draft, sample_pair

@@ -7,8 +7,8 @@ from hydra import compose, initialize_config_dir
 from scipy.stats import spearmanr
 
 from benchmark.core.batch import Batch
-from benchmark.demo.rated_captions import annotated_captions, demo_captions
 from benchmark.run.config import CONF, make_filter, register_resolvers
+from pairsift.studies.icc.demo_captions import annotated_captions, demo_captions
 from tests.pools import numbered_uids
 from tools.demo_world.concreteness import concreteness
 

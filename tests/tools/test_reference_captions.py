@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmark.studies.web_likeness.statistics import measure_likeness
-from benchmark.studies.web_likeness.tables import COCO
+from pairsift.studies.profile.web_likeness.statistics import measure_likeness
+from pairsift.studies.profile.web_likeness.tables import COCO
 from tools.demo_world.draws import generator
 from tools.demo_world.reference_captions import REFERENCES, most_agreeing, reference_captions
 from tools.demo_world.scenes import sample_scene

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.studies.concreteness.rated_texts import RatedTexts, read_annotations
-from benchmark.studies.web_likeness.statistics import Likeness, measure_likeness
-from benchmark.studies.web_likeness.tables import CC3M, COCO, LAION
-from benchmark.studies.web_likeness.tokens import read_rated_words
+from pairsift.studies.icc.concreteness.rated_texts import RatedTexts, read_annotations
+from pairsift.studies.profile.web_likeness.statistics import Likeness, measure_likeness
+from pairsift.studies.profile.web_likeness.tables import CC3M, COCO, LAION
+from pairsift.studies.profile.web_likeness.tokens import read_rated_words
 from tools.demo_world.faithfulness import GRADED_CAPTIONS
 from tools.demo_world.graded_likeness import (
     bits_per_character,

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmark.demo.sprites import FILE
-from benchmark.demo.worlds import WORLDS, read_world
 from benchmark.pool.pool import Pool
+from pairsift.demo.sprites import FILE
+from pairsift.demo.worlds import WORLDS, read_world
 from tools.demo_world.__main__ import write_pool
 from tools.demo_world.mix import pool_mix
 from tools.demo_world.rows import PAIR

@@ -5,9 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmark.demo.draws import DRAWS
-from benchmark.demo.vocabulary import IN_KINDS, NEAR_KINDS, OUT_KINDS, PLACES
-from benchmark.demo.world import Scene
+from pairsift.demo.draws import DRAWS
+from pairsift.demo.vocabulary import IN_KINDS, NEAR_KINDS, OUT_KINDS, PLACES
+from pairsift.demo.world import Scene
 from tools.demo_world.draws import generator
 from tools.demo_world.scenes import on_display, sample_scene
 from tools.demo_world.words import IN_PATTERNS, NEAR_PATTERNS, OUT_PATTERNS

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.paths import atomic_write, cache_folder
-from benchmark.demo.build import build_pool
-from benchmark.demo.settings import DemoConfig
-from benchmark.demo.sprites import FILE
-from benchmark.demo.worlds import PAIRS, WORLDS
+from pairsift.demo.build import build_pool
+from pairsift.demo.settings import DemoConfig
+from pairsift.demo.sprites import FILE
+from pairsift.demo.worlds import PAIRS, WORLDS
 from tools.demo_world.mix import CONSISTENCY, MIX, Mix, pool_mix
 from tools.demo_world.rows import PAIR, Row, pair_row
 from tools.demo_world.shipped import is_card_current, write_card, write_worlds
@@ -28,9 +28,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.demo_world", description=main.__doc__)
     parser.add_argument("--workers", type=int, default=2, help="number of processes")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("shipped", help="write benchmark/demo/worlds")
-    commands.add_parser("sprites", help="write benchmark/demo/sprites.json")
-    commands.add_parser("card", help="write the hashes in benchmark/demo/worlds/card.json")
+    commands.add_parser("shipped", help="write pairsift/demo/worlds")
+    commands.add_parser("sprites", help="write pairsift/demo/sprites.json")
+    commands.add_parser("card", help="write the hashes in pairsift/demo/worlds/card.json")
     commands.add_parser("check", help="exit code 1 if a tool or a shipped file has changed since the card")
     pool = commands.add_parser("pool", help="write a pool without a cut for pool=img2dataset pool.url=FOLDER")
     pool.add_argument("folder", type=Path)

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from benchmark.demo.vocabulary import COLOURS
+from pairsift.demo.vocabulary import COLOURS
 from tools.demo_world.language.descriptions import visible_places, visible_words
 from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS, VERBS
 from tools.demo_world.words import PATTERN_WORDS

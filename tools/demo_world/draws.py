@@ -1,8 +1,8 @@
-"""Pairs of the named random streams in `benchmark.demo.draws`."""
+"""Pairs of the named random streams in `pairsift.demo.draws`."""
 
 import numpy as np
 
-from benchmark.demo.draws import DRAWS
+from pairsift.demo.draws import DRAWS
 from tools.demo_world.mix import Mix
 from tools.demo_world.noise import Draft, Pair, draft_pair, draw_pair
 

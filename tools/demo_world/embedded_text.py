@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmark.demo.draws import pick
+from pairsift.demo.draws import pick
 from tools.demo_world.language.titles.names import sample_name
 
 # No text; text that the caption does not repeat; a word or two of the caption; most of the caption.

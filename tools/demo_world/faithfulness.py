@@ -7,8 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.results.report.table import MISSING, Table, plain
-from benchmark.studies.web_likeness.statistics import measure_likeness, random_order
-from benchmark.studies.web_likeness.tables import LAION, Format, count, one_decimal, percent, two_decimals
+from pairsift.studies.profile.web_likeness.statistics import measure_likeness, random_order
+from pairsift.studies.profile.web_likeness.tables import (
+    LAION,
+    Format,
+    count,
+    one_decimal,
+    percent,
+    two_decimals,
+)
 from tools.demo_world.graded_likeness import (
     GRADED,
     GRADED_TRAINING,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.studies.web_likeness.statistics import CharacterModel, random_order
-from benchmark.studies.web_likeness.tokens import split_words
+from pairsift.studies.profile.web_likeness.statistics import CharacterModel, random_order
+from pairsift.studies.profile.web_likeness.tokens import split_words
 from tools.demo_world.untrained_sba import standardised_by_length, untrained_sba
 
 Floats = npt.NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmark.demo.draws import pick
+from pairsift.demo.draws import pick
 from tools.demo_world.sampling import Weighted
 
 # Groups of near-duplicates before the cut, with Zipf-like frequencies as the web's most copied images have.

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.pictures import Image, vary_image
-from benchmark.demo.render import render
-from benchmark.demo.text_rendering import overlay_text, render_text
-from benchmark.demo.world import Scene
+from pairsift.demo.draws import pick
+from pairsift.demo.pictures import Image, vary_image
+from pairsift.demo.render import render
+from pairsift.demo.text_rendering import overlay_text, render_text
+from pairsift.demo.world import Scene
 from tools.demo_world.concreteness import concreteness
 from tools.demo_world.embedded_text import embedded_words
 from tools.demo_world.language.descriptions.alt_texts import alt_text

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmark.demo.world import Scene
+from pairsift.demo.world import Scene
 from tools.demo_world.language.descriptions.descriptions import distinct_descriptions
 
 REFERENCES = 5  # captions per image, as in the originals

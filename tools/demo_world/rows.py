@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmark.demo.draws import DRAWS
+from pairsift.demo.draws import DRAWS
 from tools.demo_world.draws import generator
 from tools.demo_world.mix import NEAR_DUPLICATE, Mix
 from tools.demo_world.noise import draft_pair

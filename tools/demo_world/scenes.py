@@ -4,9 +4,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.vocabulary import COLOURS, IN_KINDS, KINDS, NEAR_KINDS, OUT_KINDS, PLACES, Domain
-from benchmark.demo.world import STUDIO, Scene, Thing, arrange
+from pairsift.demo.draws import pick
+from pairsift.demo.vocabulary import COLOURS, IN_KINDS, KINDS, NEAR_KINDS, OUT_KINDS, PLACES, Domain
+from pairsift.demo.world import STUDIO, Scene, Thing, arrange
 from tools.demo_world.sampling import Weighted, zipf
 from tools.demo_world.words import IN_PATTERNS, NEAR_PATTERNS, OUT_PATTERNS
 

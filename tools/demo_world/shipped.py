@@ -1,4 +1,4 @@
-"""Draws the rows of every file in benchmark/demo/worlds, and writes the files with their card."""
+"""Draws the rows of every file in pairsift/demo/worlds, and writes the files with their card."""
 
 import hashlib
 import json
@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from benchmark.core.hashes import hash_file
 from benchmark.core.paths import atomic_write, write_text
-from benchmark.demo.draws import DRAWS
-from benchmark.demo.render import render
-from benchmark.demo.vocabulary import IN_KINDS, Domain
-from benchmark.demo.worlds import PAIRS, UNCUT_CONSISTENCIES, WORLDS
+from pairsift.demo.draws import DRAWS
+from pairsift.demo.render import render
+from pairsift.demo.vocabulary import IN_KINDS, Domain
+from pairsift.demo.worlds import PAIRS, UNCUT_CONSISTENCIES, WORLDS
 from tools.demo_world.cut import accepted_indices
 from tools.demo_world.draws import generator, sample_draft
 from tools.demo_world.mix import NEAR_DUPLICATE, drawn_mix, pool_mix

@@ -1,1 +1,1 @@
-"""Scripts that train the scale models of `benchmark/demo/models`: one file per model, one shared training loop."""
+"""Scripts that train the scale models of `pairsift/demo/models`: one file per model, one shared training loop."""

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from torch.utils.data import DataLoader, Dataset
 
-from benchmark.demo.render import render
-from benchmark.demo.text_rendering import overlay_text
-from benchmark.demo.world import Scene
+from pairsift.demo.render import render
+from pairsift.demo.text_rendering import overlay_text
+from pairsift.demo.world import Scene
 from tools.demo_world.draws import GENERATOR_VERSION, generator, sample_draft, sample_pair
 from tools.demo_world.embedded_text import embedded_words
 from tools.demo_world.language.descriptions.alt_texts import alt_text

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from benchmark.demo.world import Scene
+from pairsift.demo.world import Scene
 
 FAMILIES = ("thing", "colour", "action", "pattern", "size", "count", "place", "relation")
 MIN_SCENES = 20  # scenes that must show a tag before it becomes a class

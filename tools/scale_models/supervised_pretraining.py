@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from benchmark.demo.world import Scene
+from pairsift.demo.world import Scene
 from tools.scale_models.data import HELD_OUT, Image, Scenes
 from tools.scale_models.export import save_transformers
 from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled

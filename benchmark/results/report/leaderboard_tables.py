@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RunFolders, certainty_notes, certainty_table, compare_entries
 from benchmark.results.report.columns import (
     CLASSIFICATION_COLUMNS,
@@ -19,7 +20,6 @@ from benchmark.results.report.leaderboard import (
     leaderboards,
     metrics_of,
 )
-from benchmark.results.report.published_figures import paper_rows
 from benchmark.results.report.table import MISSING, Table, plain
 from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Result
@@ -31,16 +31,21 @@ LEGEND = (
 
 
 def leaderboard(
-    results: Iterable[Result], folders: RunFolders, shipped: Sequence[Result] = ()
+    results: Iterable[Result],
+    folders: RunFolders,
+    shipped: Sequence[Result] = (),
+    additions: Additions = NO_ADDITIONS,
 ) -> list[Table]:
     """Return per protocol how sure its headlines are, its metrics by model and evaluation set, costs, noise kept.
 
     The verdict is above the notes of the first table; see `board_verdict` for `shipped`.
     """
-    return [table for board in leaderboards(results) for table in _tables(board, folders, shipped)]
+    return [table for board in leaderboards(results) for table in _tables(board, folders, shipped, additions)]
 
 
-def _tables(board: Leaderboard, folders: RunFolders, shipped: Sequence[Result]) -> list[Table]:
+def _tables(
+    board: Leaderboard, folders: RunFolders, shipped: Sequence[Result], additions: Additions
+) -> list[Table]:
     entries = board.entries
     tables = [
         certainty_table(f"{board.title}: {measure.title}", compare_entries(measure, entries, folders))
@@ -50,7 +55,7 @@ def _tables(board: Leaderboard, folders: RunFolders, shipped: Sequence[Result]) 
         for ending, columns in table_columns(metrics_of(entries, model, evaluation)).items():
             title = f"{board.title}: {model} on {evaluation}{ending}"
             measures = [Measure.of(model, evaluation, metric) for metric in columns.values()]
-            tables.append(_metric_table(title, measures, entries, folders))
+            tables.append(_metric_table(title, measures, entries, folders, additions))
     tables += [_cost_table(f"{board.title}: cost", entries)]
     tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
     tables = [table for table in tables if table.rows]
@@ -60,7 +65,11 @@ def _tables(board: Leaderboard, folders: RunFolders, shipped: Sequence[Result]) 
 
 
 def _metric_table(
-    title: str, measures: Sequence[Measure], entries: Sequence[Entry], folders: RunFolders
+    title: str,
+    measures: Sequence[Measure],
+    entries: Sequence[Entry],
+    folders: RunFolders,
+    additions: Additions,
 ) -> Table:
     """Return the table of one model on one evaluation set; without rows if no entry has a value."""
     model, evaluation = measures[0].model, measures[0].evaluation
@@ -76,8 +85,8 @@ def _metric_table(
     notes = certainty_notes(compared)
     notes += [f"{labels[name]} is missing: {reason}" for name, reason in reasons.items()]
     if rows:
-        of_papers, sources = paper_rows(entries, measures)
-        rows, notes = rows + of_papers, notes + sources
+        more_rows, more_notes = additions.rows(entries, measures)
+        rows, notes = rows + more_rows, notes + more_notes
     if not labels.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
         notes += ties_notes(metrics)
     return Table(title, ["filter", *(of_metric.heading for of_metric in compared)], rows, notes)

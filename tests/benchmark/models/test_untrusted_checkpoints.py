@@ -14,8 +14,8 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_model, load_pretrained
 from benchmark.models.clip_models import load_clip
-from benchmark.run.config import demo_model
 from tests.command_line import Run, assert_one_line
+from tests.demos import demo_model
 from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")

@@ -133,8 +133,9 @@ def test_a_training_without_them_keeps_its_fingerprint(job: Job) -> None:
 
 
 def test_where_the_cache_lies_does_not_change_a_run_id(
-    job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    job = make_job("filter=random", "evalset=paper")
     here, place = make_run_id(job, None), str(resolved(job.cfg.evalset))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
     assert str(resolved(job.cfg.evalset)) != place

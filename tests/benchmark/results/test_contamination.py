@@ -14,13 +14,13 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.results.contamination import NearImages, contamination
 from benchmark.results.result import Contamination
-from benchmark.run.config import demo_model
 from benchmark.run.open_samples import open_subset
 from benchmark.scoring.score_pool import score_pool
 from benchmark.selection.selection import Selection
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_files import ImageFile
 from filters.clip import Clip
+from tests.demos import demo_model
 from tests.pools import Row, jpeg, rows, write_pool
 
 

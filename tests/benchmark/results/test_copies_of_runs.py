@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from benchmark import api
 from benchmark.cli.sweep_runs import Outcome, outcome_tables
 from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import scan_records, write_record
@@ -17,6 +16,7 @@ from benchmark.results.report.run_tables import run_table
 from benchmark.results.result import Result
 from benchmark.results.results_folders import ResultsFolders, each_once, read_runs
 from benchmark.run.report import report
+from pairsift import api
 from tests.benchmark.results.report.made_results import captioned, protocol
 from tests.jobs import make_job
 

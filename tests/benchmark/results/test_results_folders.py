@@ -9,8 +9,8 @@ import pytest
 from benchmark.core.records import write_record
 from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders
-from benchmark.studies.profile.profiling import Profile
-from benchmark.studies.web_likeness.caption_profile import CaptionProfile
+from pairsift.studies.profile.profiling import Profile
+from pairsift.studies.profile.web_likeness.caption_profile import CaptionProfile
 from tests.benchmark.results.report.made_results import captioned
 
 

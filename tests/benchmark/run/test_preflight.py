@@ -12,14 +12,14 @@ import transformers
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir, cache_folder
-from benchmark.demo import pool
 from benchmark.run import job
+from pairsift.demo import pool
 from tests.command_line import Done, Run, assert_lines, assert_one_line
 from tests.downstream.tiny_models import save_decoder
 from tests.jobs import make_job
 from tests.pools import jpeg, rows, write_metadata, write_pool
 
-MODELS = Path("benchmark/demo/models").resolve()
+MODELS = Path("pairsift/demo/models").resolve()
 
 
 @pytest.fixture(scope="module")

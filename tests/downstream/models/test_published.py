@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmark.run.config import demo_model
 from downstream.batching import StoredImages
 from downstream.evaluation.evaluation_sets import ImageFile, Item
 from downstream.models.published import PublishedCaptioner, PublishedClip
+from tests.demos import demo_model
 from tests.downstream.tiny_models import CAPTIONS, draw
 from tests.filters.checkpoints import open_clip_model
 

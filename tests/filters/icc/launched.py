@@ -14,10 +14,10 @@ import open_clip  # noqa: F401, for both ranks, as the next line
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, RobertaForSequenceClassification  # noqa: F401
 
-from benchmark.run.config import demo_model
 from filters.icc.sba import FrozenParts
 from filters.icc.sba_training import train_bridge
 from filters.icc.training import Recipe, distill
+from tests.demos import demo_model
 
 CPU = torch.device("cpu")
 CAPTIONS = [

@@ -6,9 +6,9 @@ import torch
 from scipy.stats import spearmanr
 
 from benchmark.core.batch import Batch
-from benchmark.run.config import demo_model
 from filters.icc.scorer import DistilledScorer
 from filters.icc.training import Recipe, Regression, distill
+from tests.demos import demo_model
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")

@@ -9,10 +9,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from benchmark.core.errors import UserError
-from benchmark.run.config import demo_model
 from filters.icc.sba import BRIDGE, FrozenParts, SemanticBottleneck
 from filters.icc.sba_training import BridgeTraining, Collate, train_bridge
 from filters.icc.training import Recipe
+from tests.demos import demo_model
 
 CPU = torch.device("cpu")
 CLIP = {"model": f"local-dir:{demo_model('clip')}", "pretrained": None}

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.run.config import demo_model
 from filters.icc.similarity import BertScoreSimilarity, EditSimilarity
+from tests.demos import demo_model
 
 CAPTIONS = ["a black dog", "", "👍👍", "a  red\nhat"]
 BEAMS = [["a black cat", "a black dog"], ["", "x"], ["👍"], ["a red hat"]]

@@ -12,9 +12,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from benchmark.run.config import demo_model
 from filters.icc.sba import BRIDGE
 from filters.icc.training import IGNORED, Recipe, ShuffledEpochs, _bar, train
+from tests.demos import demo_model
 from tests.filters.icc import launched
 
 ROOT = Path(launched.__file__).parents[3]

@@ -7,9 +7,9 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from benchmark.core.errors import UserError
-from benchmark.run.config import demo_model
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
+from tests.demos import demo_model
 from tests.extras import needs_extra
 
 pytestmark = [needs_extra("diffusion"), pytest.mark.slow]

@@ -6,8 +6,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from benchmark.demo.vocabulary import KINDS, OUT_KINDS
-from benchmark.demo.world import Scene
+from pairsift.demo.vocabulary import KINDS, OUT_KINDS
+from pairsift.demo.world import Scene
 from tools.demo_world.concreteness import concreteness
 from tools.demo_world.draws import generator
 from tools.demo_world.language.descriptions import visible_places, visible_words

@@ -9,8 +9,8 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 
-from benchmark.demo.vocabulary import KINDS
-from benchmark.demo.world import Scene
+from pairsift.demo.vocabulary import KINDS
+from pairsift.demo.world import Scene
 from tools.demo_world.language.foreign import LANGUAGES, foreign_caption
 from tools.demo_world.language.sentences.abstract import abstract_caption
 from tools.demo_world.language.sentences.common_words import COMMON_WORDS

@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmark.demo.vocabulary import COLOURS, IN_KINDS, OUT_KINDS, PLACES
+from pairsift.demo.vocabulary import COLOURS, IN_KINDS, OUT_KINDS, PLACES
 from tools.demo_world.language.titles.names import (
     CATEGORIES,
     NAME_CATEGORIES,

@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmark.demo.draws import pick
-from benchmark.demo.vocabulary import COLOURS, KINDS, OUT_KINDS
-from benchmark.demo.world import Scene
+from pairsift.demo.draws import pick
+from pairsift.demo.vocabulary import COLOURS, KINDS, OUT_KINDS
+from pairsift.demo.world import Scene
 from tools.demo_world.language.titles.event_captions import event_caption
 from tools.demo_world.language.titles.names import NAME_CATEGORIES, Name, sample_name
 from tools.demo_world.language.titles.person_captions import person_caption

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.run.config import demo_model
+from tests.demos import demo_model
 from tools.demo_world.draws import generator
 from tools.demo_world.language.trees import SPEECH, Tree, noun, phrase_list, prep, text_of, to_tree
 from tools.scale_models import parser

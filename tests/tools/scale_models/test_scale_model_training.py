@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.demo.world import Scene, Thing
+from pairsift.demo.world import Scene, Thing
 from tools.scale_models import bridge_gate, gpt2, masked_lm, summaries
 from tools.scale_models.data import HELD_OUT, Scenes
 from tools.scale_models.described_scenes import DESCRIPTIONS, described_scenes

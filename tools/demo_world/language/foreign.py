@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.world import Scene
+from pairsift.demo.draws import pick
+from pairsift.demo.world import Scene
 from tools.demo_world.language.foreign_words import FOREIGN_WORDS
 from tools.demo_world.language.titles.names import sample_name
 from tools.demo_world.language.trees import Node, noun

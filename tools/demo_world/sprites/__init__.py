@@ -1,10 +1,10 @@
-"""Sprites: the drawing of each kind of thing, which benchmark/demo/sprites.json ships."""
+"""Sprites: the drawing of each kind of thing, which pairsift/demo/sprites.json ships."""
 
 import json
 from pathlib import Path
 
 from benchmark.core.paths import write_text
-from benchmark.demo.sprites import Sprite
+from pairsift.demo.sprites import Sprite
 from tools.demo_world.sprites.animals_and_plants import ANIMALS_AND_PLANTS
 from tools.demo_world.sprites.objects import OBJECTS
 from tools.demo_world.sprites.rare_objects import RARE_OBJECTS

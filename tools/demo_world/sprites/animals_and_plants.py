@@ -1,6 +1,6 @@
 """Sprites of animals and plants. A posture has its own sprite: "dog:sleeping" replaces "dog" for that action."""
 
-from benchmark.demo.sprites import Part, Sprite
+from pairsift.demo.sprites import Part, Sprite
 from tools.demo_world.sprites.shapes import arc, box, disc, line, oval, poly, star
 
 

@@ -1,6 +1,6 @@
 """Sprites of in-domain objects: vehicles, buildings, furniture, toys."""
 
-from benchmark.demo.sprites import Part, Sprite
+from pairsift.demo.sprites import Part, Sprite
 from tools.demo_world.sprites.shapes import arc, box, disc, line, oval, poly, star
 
 

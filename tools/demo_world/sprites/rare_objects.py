@@ -1,6 +1,6 @@
 """Sprites of near-domain and out-of-domain objects, which the pool shows rarely or never."""
 
-from benchmark.demo.sprites import Sprite
+from pairsift.demo.sprites import Sprite
 from tools.demo_world.sprites.shapes import arc, box, disc, line, oval, poly
 
 RARE_OBJECTS: dict[str, Sprite] = {

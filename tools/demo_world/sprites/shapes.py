@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.demo.sprites import Part
+from pairsift.demo.sprites import Part
 
 
 def poly(paint: str, *xy: float) -> Part:

@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from benchmark.results.protocol import Protocol
+from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.table import Table
@@ -67,9 +68,9 @@ def captioned(name: str, cider: float, **changes: Any) -> Result:
     return result(name, downstream={"captioner": trained(coco=[metric("CIDEr", cider)])}, **changes)
 
 
-def metric_tables(results: Iterable[Result]) -> list[Table]:
+def metric_tables(results: Iterable[Result], additions: Additions = NO_ADDITIONS) -> list[Table]:
     """The tables of runs that left no scores of single images, without those of their certainty."""
-    tables = leaderboard(results, RunFolders({}))
+    tables = leaderboard(results, RunFolders({}), additions=additions)
     return [table for table in tables if "against random" not in table.header]
 
 

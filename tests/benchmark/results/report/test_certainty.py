@@ -15,13 +15,13 @@ from benchmark.results.report.certainty import (
     parts_of_images,
     read_image_scores,
 )
-from benchmark.results.report.findings import findings_tables
 from benchmark.results.report.leaderboard import REFERENCE_ONLY, Measure, group, headlines, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.summary import summary_table
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
+from pairsift.studies.findings import findings_tables
 from tests.benchmark.results.report.made_results import captioned, metric, result, texts, trained
 
 CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")

@@ -11,13 +11,13 @@ from scipy.stats import bartlett
 
 from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import read_records
-from benchmark.demo.worlds import WORLDS
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
-from benchmark.results.report.findings import SEVERAL, rank_agreement_tables
 from benchmark.results.report.leaderboard import Entry, Leaderboard, headlines, leaderboards
 from benchmark.results.report.summary import summary_board
 from benchmark.results.result import Result
 from benchmark.run.config import CONF
+from pairsift.demo.worlds import WORLDS
+from pairsift.studies.findings import SEVERAL, rank_agreement_tables
 from tests.benchmark.results.report.made_results import texts
 
 CIDER, RECALL, ZERO_SHOT = range(3)

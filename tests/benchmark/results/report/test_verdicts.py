@@ -17,7 +17,7 @@ from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import captioned
 from tests.benchmark.results.report.test_certainty import Folder
 
-TOYS = {"captioner": {"encoder": "benchmark/demo/models/swin"}}
+TOYS = {"captioner": {"encoder": "pairsift/demo/models/swin"}}
 Means = dict[str, list[float]]
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.world import Thing
+from pairsift.demo.draws import pick
+from pairsift.demo.world import Thing
 from tools.demo_world.language.descriptions import visible_words
 from tools.demo_world.language.descriptions.phrase_reader import (
     PARTICLES,

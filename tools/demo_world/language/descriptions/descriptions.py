@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.world import Scene, Thing
+from pairsift.demo.draws import pick
+from pairsift.demo.world import Scene, Thing
 from tools.demo_world.language.descriptions.description_clauses import (
     SHAPES,
     Clause,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.demo.draws import pick
+from pairsift.demo.draws import pick
 from tools.demo_world.language.descriptions import visible_places
 from tools.demo_world.language.descriptions.phrase_reader import (
     modified,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmark.demo.vocabulary import KINDS
+from pairsift.demo.vocabulary import KINDS
 from tools.demo_world.language.descriptions import visible_words
 from tools.demo_world.language.descriptions.phrase_reader import plural
 from tools.demo_world.sampling import Weighted

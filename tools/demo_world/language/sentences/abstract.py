@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.world import Scene
+from pairsift.demo.draws import pick
+from pairsift.demo.world import Scene
 from tools.demo_world.language.sentences.abstract_frames import ABSTRACT_FRAMES
 from tools.demo_world.language.sentences.abstract_writer import AbstractWriter
 from tools.demo_world.language.sentences.frames import build, read_kinds

@@ -1,6 +1,6 @@
 """The phrases that fill the slots of the frames of abstract captions."""
 
-from benchmark.demo.draws import pick
+from pairsift.demo.draws import pick
 from tools.demo_world.language.sentences.clauses import verb
 from tools.demo_world.language.sentences.sentences import Sentences
 from tools.demo_world.language.trees import Node

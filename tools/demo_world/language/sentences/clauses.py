@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from benchmark.demo.draws import pick
+from pairsift.demo.draws import pick
 from tools.demo_world.language.sentences.morphology import adverb, gerund, participle, past, third_person
 from tools.demo_world.language.sentences.noun_phrases import NounPhrases, add_determiner, coordinate
 from tools.demo_world.language.trees import Node, prep

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmark.demo.draws import pick
+from pairsift.demo.draws import pick
 from tools.demo_world.language.trees import Node
 
 _PART = re.compile(r"\(|\)|[^\s()]+")

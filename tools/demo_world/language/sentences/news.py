@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.world import Scene
+from pairsift.demo.draws import pick
+from pairsift.demo.world import Scene
 from tools.demo_world.language.sentences.frames import build, read_kinds
 from tools.demo_world.language.sentences.news_frames import NEWS_FRAMES
 from tools.demo_world.language.sentences.news_writer import NewsWriter

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from benchmark.demo.draws import pick
+from pairsift.demo.draws import pick
 from tools.demo_world.language.sentences.abstract_writer import AbstractWriter
 from tools.demo_world.language.sentences.morphology import plural
 from tools.demo_world.language.sentences.noun_phrases import add_determiner, name_parts

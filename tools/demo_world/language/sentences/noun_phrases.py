@@ -4,9 +4,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.vocabulary import KINDS
-from benchmark.demo.world import Scene
+from pairsift.demo.draws import pick
+from pairsift.demo.vocabulary import KINDS
+from pairsift.demo.world import Scene
 from tools.demo_world.language.sentences.lexicon import COMMON, TOPIC, TOPICS
 from tools.demo_world.language.sentences.morphology import article, comparative, plural, quality, superlative
 from tools.demo_world.language.titles.names import name_phrase, sample_name

@@ -1,6 +1,6 @@
 """Sentences of the grade-0 captions: statements, passives, comparisons, and the clauses that follow a noun."""
 
-from benchmark.demo.draws import pick
+from pairsift.demo.draws import pick
 from tools.demo_world.language.sentences.clauses import Clauses, to_infinitive, verb
 from tools.demo_world.language.sentences.morphology import comparative
 from tools.demo_world.language.sentences.noun_phrases import Phrase, coordinate

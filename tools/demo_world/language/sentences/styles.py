@@ -2,7 +2,7 @@
 
 import re
 
-from benchmark.demo.draws import pick
+from pairsift.demo.draws import pick
 from tools.demo_world.language.sentences.morphology import article
 from tools.demo_world.language.sentences.noun_phrases import NounPhrases, first_word
 from tools.demo_world.language.trees import Node, in_order, noun

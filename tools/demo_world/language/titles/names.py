@@ -6,8 +6,8 @@ from zlib import crc32
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.vocabulary import COLOURS, IN_KINDS, PLACES
+from pairsift.demo.draws import pick
+from pairsift.demo.vocabulary import COLOURS, IN_KINDS, PLACES
 from tools.demo_world.language.titles.word_lists import read_word_lists
 from tools.demo_world.language.trees import Node, noun
 from tools.demo_world.sampling import Weighted, zipf

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.vocabulary import COLOURS
-from benchmark.demo.world import Scene
+from pairsift.demo.draws import pick
+from pairsift.demo.vocabulary import COLOURS
+from pairsift.demo.world import Scene
 from tools.demo_world.language.titles.names import Name, name_phrase, sample_name
 from tools.demo_world.language.titles.segments import (
     chosen,

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.vocabulary import KINDS, PLACES
-from benchmark.demo.world import Scene, Thing
+from pairsift.demo.draws import pick
+from pairsift.demo.vocabulary import KINDS, PLACES
+from pairsift.demo.world import Scene, Thing
 from tools.demo_world.language.titles.names import Name, name_phrase, sample_name, zipf_index
 from tools.demo_world.language.titles.word_lists import read_word_lists
 from tools.demo_world.language.trees import GLUED, POSSESSIVES, Node, in_order, phrase_list, prep

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmark.demo.draws import pick
-from benchmark.demo.world import Scene
+from pairsift.demo.draws import pick
+from pairsift.demo.world import Scene
 from tools.demo_world.language.titles.names import Name
 from tools.demo_world.language.titles.segments import (
     colour_word,

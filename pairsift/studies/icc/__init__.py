@@ -1,0 +1,1 @@
+"""What the ICC paper needs beside its filter: building a scorer, and concreteness."""

@@ -1,0 +1,212 @@
+"""The files of the demo: equal bytes from every build, and tar, parquet and annotations that agree."""
+
+import hashlib
+import io
+import json
+import re
+import tarfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from benchmark.core.cached_files import SEAL
+from benchmark.core.errors import UserError
+from benchmark.core.uids import make_uid
+from benchmark.pool.pool import Pool
+from pairsift.demo import build, settings
+from pairsift.demo.build import build_pool, ensure_demo
+from pairsift.demo.settings import DemoConfig, demo_root
+from pairsift.demo.vocabulary import OUT_KINDS
+from pairsift.demo.worlds import read_world
+from tools.demo_world.draws import generator, sample_pair
+from tools.demo_world.mix import pool_mix
+from tools.demo_world.scenes import sample_scene
+from tools.demo_world.shipped import FIRST_INDEX
+from tools.demo_world.words import OUT_PATTERNS
+
+CONFIG = DemoConfig(
+    pairs=250,
+    shard_size=100,
+    image_size=128,
+    jpeg_quality=88,
+    seed=0,
+    consistency=0.5,
+    cut=None,
+    evaluation={"coco": 12, "nocaps": 5, "flickr30k": 8},
+)
+PLANTED = {"noise", "grade", "concreteness", "near_duplicate_group"}
+
+
+def digests(root: Path) -> dict[str, str]:
+    files = sorted(p for p in root.rglob("*") if p.is_file() and p.name != SEAL)  # a seal has times
+    return {str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """The whole demo, small, built in one process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("demo")))
+        return ensure_demo(CONFIG, workers=1)
+
+
+@pytest.mark.slow
+def test_two_processes_write_the_same_bytes_as_one(root, cache):
+    again = ensure_demo(CONFIG, workers=2)
+    assert again != root
+    assert digests(again) == digests(root)
+    assert len(digests(root)) == 9 + 12 + 15 + 8 + 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"seed": 4}, "pool.demo.seed=4 must be 0"),
+        ({"pairs": 80_001}, "pool.demo.pairs=80001 must be at most 80,000"),
+        ({"consistency": 0.3}, "pool.demo.consistency=0.3 must be 0, 0.5 or 1"),
+        ({"cut": True, "consistency": 1.0}, "must be 0.5, or 0 or 1 with pool.demo.cut=null"),
+    ],
+)
+def test_worlds_that_are_not_shipped_name_the_tool(changes, line):
+    with pytest.raises(UserError, match=f"{re.escape(line)}.*python -m tools.demo_world pool FOLDER"):
+        demo_root(replace(CONFIG, **changes))
+
+
+def test_consistency_and_cut_are_other_worlds():
+    worlds = [read_world(80_000, *world) for world in ((0.0, False), (0.5, False), (1.0, False), (0.5, True))]
+    assert [len(world) for world in worlds] == [80_000] * 4
+    assert len({str(world["words"].slice(0, 200).to_pylist()) for world in worlds}) >= 2
+    assert len({str(world["things"].slice(0, 200).to_pylist()) for world in worlds}) == 4
+
+
+def test_a_longer_pool_begins_like_a_shorter_one(root, tmp_path):
+    build_pool(tmp_path / "short", CONFIG, read_world(100, 0.5, False), workers=1)
+    assert digests(tmp_path / "short")["shards/00000000.tar"] == digests(root)["shards/00000000.tar"]
+
+
+def read_shard(root: Path, shard: int) -> dict[str, dict[str, bytes]]:
+    samples: dict[str, dict[str, bytes]] = {}
+    with tarfile.open(root / "shards" / f"{shard:08d}.tar") as tar:
+        for member in tar:
+            assert (member.mtime, member.uid, member.gid, member.mode) == (0, 0, 0, 0o644)
+            key, _, extension = member.name.partition(".")
+            assert extension not in samples.setdefault(key, {})
+            assert key == list(samples)[-1]  # a sample's files lie together
+            samples[key][extension] = tar.extractfile(member).read()
+    return samples
+
+
+def test_tar_and_parquet_agree_with_the_generated_pair(root):
+    uids, index = [], 0
+    for shard, count in enumerate((100, 100, 50)):
+        rows = pq.read_table(root / "metadata" / f"{shard:08d}.parquet").to_pylist()
+        samples = read_shard(root, shard)
+        assert len(rows) == len(samples) == count
+        stats = json.loads((root / "shards" / f"{shard:08d}_stats.json").read_text())
+        assert (stats["count"], stats["successes"], stats["status_dict"]) == (
+            count,
+            count,
+            {"success": count},
+        )
+        for row, (key, files) in zip(rows, samples.items(), strict=True):
+            sidecar = json.loads(files["json"])
+            assert not PLANTED & set(sidecar)
+            assert sidecar.pop("caption") == row["text"] == files["txt"].decode()
+            assert (sidecar.pop("width"), sidecar.pop("height")) == (128, 128)
+            assert all(row[name] == value for name, value in sidecar.items())
+            assert row["key"] == key
+            assert row["sha256"] == hashlib.sha256(files["jpg"]).hexdigest()
+            assert row["uid"] == make_uid(row["url"], row["text"])
+            pair = sample_pair("pool", index, 0, pool_mix(0.5))
+            assert (row["text"], row["noise"], row["grade"]) == (pair.caption, pair.kind, pair.grade)
+            assert row["concreteness"] == np.float32(pair.concreteness)
+            assert (row["near_duplicate_group"] is not None) == (pair.kind == "near_duplicate")
+            decoded = np.asarray(Image.open(io.BytesIO(files["jpg"])).convert("RGB")).astype(int)
+            assert decoded.shape == (128, 128, 3)
+            assert np.abs(decoded - pair.image).mean() < 12  # what JPEG loses
+            uids.append(row["uid"])
+            index += 1
+    assert len(set(uids)) == 250
+
+
+def test_the_pool_reader_reads_every_pair(root):
+    pool = Pool("demo", str(root), hidden=sorted(PLANTED))
+    drops: Counter[str] = Counter()
+    needs = frozenset({"image", "text"})
+    batches = [b for s in pool.shards(needs) for b in pool.batches(s, needs, 64, drops)]
+    assert sum(len(b.uids) for b in batches) == pool.count() == 250
+    assert not drops
+
+
+def test_an_interrupted_build_leaves_nothing(monkeypatch):
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(build, "write_evaluation_set", fail)
+    with pytest.raises(OSError, match="disk full"):
+        ensure_demo(replace(CONFIG, pairs=100), workers=1)
+    assert not [p for p in demo_root(CONFIG).parent.rglob("*") if p.is_file()]
+
+
+def test_an_existing_demo_is_not_generated_again(cache, monkeypatch):
+    demo_root(CONFIG).mkdir(parents=True)
+    monkeypatch.setattr(build, "write_shard", lambda *_: pytest.fail("generated again"))
+    assert ensure_demo(CONFIG, workers=1) == demo_root(CONFIG)
+
+
+def test_settings_and_versions_make_another_demo(monkeypatch):
+    before = demo_root(CONFIG)
+    assert demo_root(replace(CONFIG, consistency=1.0)) != before
+    assert demo_root(replace(CONFIG, evaluation={**CONFIG.evaluation, "coco": 13})) != before
+    monkeypatch.setattr(settings, "DRAWING_VERSION", settings.DRAWING_VERSION + 1)
+    assert demo_root(CONFIG) != before
+
+
+def test_coco_and_flickr30k_are_karpathy_splits(root):
+    for name, file, images, number in (
+        ("coco", "dataset_coco.json", "", 12),
+        ("flickr30k", "dataset_flickr30k.json", "flickr30k-images", 8),
+    ):
+        data = json.loads((root / "evalsets" / name / file).read_text())
+        assert data["dataset"] == name
+        assert len(data["images"]) == number
+        sentids = []
+        for entry in data["images"]:
+            path = root / "evalsets" / name / images / entry.get("filepath", "") / entry["filename"]
+            assert Image.open(path).size == (128, 128)
+            assert entry["split"] == "test"
+            assert len({s["raw"] for s in entry["sentences"]}) == 5
+            assert [s["sentid"] for s in entry["sentences"]] == entry["sentids"]
+            assert all(s["imgid"] == entry["imgid"] for s in entry["sentences"])
+            assert all(
+                s["tokens"] and s["tokens"] == [t.lower() for t in s["tokens"]] for s in entry["sentences"]
+            )
+            sentids += entry["sentids"]
+        assert len(set(sentids)) == 5 * number
+
+
+def test_nocaps_has_its_three_domains(root):
+    folder = root / "evalsets" / "nocaps"
+    data = json.loads((folder / "nocaps_val_4500_captions.json").read_text())
+    domains = [image["domain"] for image in data["images"]]
+    assert domains == ["in-domain"] * 5 + ["near-domain"] * 5 + ["out-domain"] * 5
+    for image in data["images"]:
+        assert Image.open(folder / "images" / image["file_name"]).size == (image["width"], image["height"])
+        captions = [a["caption"] for a in data["annotations"] if a["image_id"] == image["id"]]
+        assert len(set(captions)) == 5
+    assert len({a["id"] for a in data["annotations"]}) == 75
+    for i in range(5):
+        first = sample_scene(generator("evaluation", FIRST_INDEX["out"] + i, 0), "out").things[0]
+        assert first.kind in OUT_KINDS or first.pattern in OUT_PATTERNS
+
+
+def test_no_evaluation_image_is_in_the_pool_or_in_another_set(root):
+    evaluation = [p.read_bytes() for p in (root / "evalsets").rglob("*.jpg")]
+    pool = [files["jpg"] for shard in range(3) for files in read_shard(root, shard).values()]
+    assert len(evaluation) == 35
+    assert len({*evaluation, *pool}) == 35 + 250

@@ -1,0 +1,86 @@
+"""The command line of weak labels and the weak backbone: mistakes in one line; the chain on a small demo."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import timm
+
+from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids
+from benchmark.selection.selection import Selection
+from downstream.models.weak_backbone import TopicLabels
+from pairsift.studies.ava.weak_backbone import labelled
+from pairsift.studies.ava.weak_labels import topic_table
+from tests.benchmark.run.test_demo_chain import DEMO
+from tests.command_line import Done, Run, assert_one_line
+from tests.conftest import BuildOnce
+from tests.demos import draw, link
+from tests.pools import Row, jpeg, write_pool
+
+
+def printed(done: Done) -> list[str]:
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["task=weak_labels", "weak_labels.topics=1"],
+            "weak_labels.topics=1 must be an integer of at least 2",
+        ),
+        (
+            ["task=weak_labels", "weak_labels.ngrams=many"],
+            "weak_labels.ngrams=many must be a positive integer",
+        ),
+        (
+            ["task=weak_labels", "weak_labels.max_share=10"],
+            "weak_labels.max_share=10 must be a number above 0",
+        ),
+        (
+            ["task=weak_backbone", "weak_backbone.architecture=resnet10"],
+            "resnet10 must be an architecture of timm; did you mean 'resnet10t'",
+        ),
+        (["task=weak_backbone", "device=cuda:9"], "device=cuda:9 asked for"),
+        (["task=weak_labels", "pool=img2dataset", "pool.url={pool}", "models.parser=/nowhere"], "/nowhere"),
+    ],
+)
+def test_mistakes_are_one_line(run: Run, arguments: list[str], message: str, tmp_path: Path) -> None:
+    pool = write_pool(tmp_path / "pool", [[Row("0", "http://x/0", "a dog", jpeg(0))]])
+    assert_one_line(run(*(a.format(pool=pool) for a in arguments)), message)
+
+
+def test_only_labelled_samples_are_trained_on() -> None:
+    uids = encode_uids([f"{n:032x}" for n in range(4)])
+    chosen = Selection((uids[:2], uids[1:]), 0.5, 4, 1, 1, {})
+    labels = TopicLabels(uids[[1, 3]], np.full((2, 2), 0.5, np.float32))
+    kept = labelled(chosen, labels)
+    assert kept.uids.tolist() == uids[[1, 3]].tolist()
+    assert [epoch.tolist() for epoch in kept.epochs] == [uids[[1]].tolist(), uids[[1, 3]].tolist()]
+    with pytest.raises(UserError, match="none of the 4 selected captions has a label"):
+        labelled(chosen, TopicLabels(uids[:0], np.empty((0, 2), np.float32)))
+
+
+@pytest.mark.slow
+def test_the_chain_on_a_small_demo(run: Run, build_once: BuildOnce, cache: Path) -> None:
+    link(build_once("chain", partial(draw, settings=DEMO)), cache)
+    small = [*DEMO, "engine.workers=1", "weak_labels.topics=5"]
+    lines = printed(run("task=weak_labels", *small))
+    table = topic_table(Path(lines[-1]))
+    assert len(table.rows) == 5
+    assert table.rows[0][0].text in " ".join(" ".join(lines).split())
+    chosen = ["filter=oracle", "size.samples=10000"]
+    steps = ["weak_backbone.training.samples_seen=320", "weak_backbone.training.workers=0"]
+    folder = printed(run("task=weak_backbone", *small, *chosen, *steps))[-1]
+    assert timm.create_model(f"local-dir:{folder}", pretrained=True).num_classes == 5
+    captioner = [
+        "downstream=captioner",
+        "downstream.captioner.training.samples_seen=200",
+        *DEMO,
+        *chosen,
+    ]
+    captioner += [f"models.captioner.encoder={folder}", "task=train"]
+    assert (Path(printed(run(*captioner))[-1]) / "model" / "model.safetensors").is_file()

@@ -1,0 +1,138 @@
+"""``task=concreteness`` as a user meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pairsift.studies.icc.concreteness import concreteness as task
+from tests.command_line import Run, assert_lines, assert_one_line
+from tests.filters.checkpoints import roberta_scorer
+
+TASK = "task=concreteness"
+FEW = "task.demo=60"  # captions of the demo
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    path = tmp_path / "ratings.csv"
+    rows = [("a red ball", 3), ("the meaning of life", 0), ("a photo", 2), ("number 7", 1), ("life", 0)]
+    path.write_text("caption,concreteness_annotation\n" + "".join(f"{c},{r}\n" for c, r in rows))
+    return path
+
+
+def read(done) -> dict:
+    assert done.returncode == 0, done.stderr
+    return json.loads(Path(done.stdout.splitlines()[-1]).read_text())
+
+
+def test_the_released_scores_give_the_papers_figures(run: Run, shared_data: Path, tmp_path: Path) -> None:
+    path = shared_data / "icc_annotations" / "caption_concreteness_annotations.csv"
+    where = [f"task.annotations={path}", f"results_dir={tmp_path}"]
+    done = run(TASK, "filter=score_file", f"filter.path={path}", "filter.column=icc_score", *where)
+    found = read(done)
+    values = [round(found["correlations"][name]["value"], 3) for name in ("pearson", "spearman", "kendall")]
+    assert values == [0.724, 0.749, 0.604]
+    assert (found["count"], found["unscored"], found["filter"]) == (500, 0, "score_file")
+    assert found["config"]["column"] == "icc_score"
+    assert "0.724" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> None:
+    scores = tmp_path / "s.csv"
+    scores.write_text(
+        "caption,good,bad\na red ball,4,0\nthe meaning of life,1,0\na photo,3,1\nnumber 7,2,2\n"
+    )
+    where = [f"task.annotations={ratings}", f"results_dir={tmp_path}"]
+    done = run(TASK, "filter=score_file", f"filter.path={scores}", "filter.column=good,bad", *where)
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.rindex("Absolute correlation")
+    rows = [line.split() for line in done.stdout[last:].splitlines() if "column=" in line][:2]
+    assert [row[1] for row in rows] == ["(column=bad)", "(column=good)"]
+    assert rows[1][2:] == ["1.000"] * 3
+    paths = [Path(line) for line in done.stdout.splitlines() if line.endswith(".json")]
+    assert [json.loads(path.read_text())["unscored"] for path in paths] == [1, 1]
+
+
+@pytest.mark.slow
+def test_a_sample_of_words_is_labelled_in_the_table(run: Run, tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    header = "Word\tBigram\tConc.M\tDom_Pos\n"
+    words.write_text(header + "".join(f"{'ab'[n % 2] * (n + 1)}\t0\t{n}\tNoun\n" for n in range(9)))
+    where = [f"task.ratings={words}", "task.sample=6", f"results_dir={tmp_path}"]
+    done = run(TASK, "filter=random,lexicon", *where)
+    assert done.returncode == 0, done.stderr
+    assert "random, 6 texts" in done.stdout
+    signed = " ".join(done.stdout[done.stdout.rindex("signed") :].split())
+    assert "lexicon 6 0 1.000 [1.00, 1.00]" in signed
+
+
+def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> None:
+    checkpoint = roberta_scorer(tmp_path / "icc")
+    done = run(
+        TASK, "filter=icc", f"filter.checkpoint={checkpoint}", "task.demo=60", f"results_dir={tmp_path}"
+    )
+    found = read(done)
+    assert (found["benchmark"], found["count"]) == ("demo", 60)
+    assert found["correlations"]["pearson"]["low"] is not None
+
+
+def test_a_filter_is_refused_before_captions_are_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "demo_captions", None)
+    assert_one_line(run(TASK, "filter=score_file", "filter.path=/nowhere.csv"), "/nowhere.csv not found")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["filter=clip", FEW], "filter=clip reads 'image' beside the caption"),
+        (["filter=oracle", FEW], "filter=oracle reads 'concreteness' beside the caption"),
+        (["filter=random", "task.annotations=/nowhere.csv"], "task.annotations=/nowhere.csv does not exist"),
+        (
+            ["filter=random", "task.sample=0"],
+            "task.sample=0 must be a positive integer, or null for all texts",
+        ),
+        (["filter=random", "task.demo=some"], "task.demo=some must be a positive integer"),
+        (["filter=random", "pool=img2dataset", "pool.url=/nowhere"], "task.annotations=FILE (data/caption_"),
+        (["filter=random", "pool=img2dataset", "pool.url=/x", "task.demo=9"], "add pool=demo"),
+        (["filter=random", "task.explain= "], "task.explain is empty"),
+        (["filter=lexicon", FEW], "filter=lexicon needs filter.ratings=FILE"),
+        (["filter=score_file", "filter.path=/nowhere.csv", FEW], "filter.path=/nowhere.csv not found"),
+    ],
+)
+def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:
+    assert_one_line(run(TASK, *arguments), message)
+
+
+def test_a_missing_checkpoint_is_named_before_files_are_read(run: Run) -> None:
+    done = run(
+        "task=concreteness", "filter=icc", "models.icc.checkpoint=/nowhere", "task.ratings=/nowhere.txt"
+    )
+    assert_lines(done, "checkpoint /nowhere")
+    assert "evalset" not in done.stderr  # nothing is evaluated on images
+
+
+def test_an_explained_caption_is_coloured_in_the_report(run: Run, tmp_path: Path) -> None:
+    checkpoint = roberta_scorer(tmp_path / "icc")
+    caption = 'a dog\'s <b>life</b>, "red" = 50%'
+    where = f"results_dir={tmp_path / 'results'}"
+    found = read(run(TASK, "filter=icc", f"filter.checkpoint={checkpoint}", f"task.explain={caption}", where))
+    assert found["caption"] == caption
+    assert [word["text"] for word in found["words"]] == caption.split()
+    assert any(word["contribution"] for word in found["words"])
+    done = run("task=report", where)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "results" / "explained.html").read_text()
+    assert "&lt;b&gt;life&lt;/b&gt;," in page
+    assert "<b>" not in page
+
+
+def test_the_report_holds_the_tables(run: Run, ratings: Path, tmp_path: Path) -> None:
+    read(run(TASK, "filter=random", f"task.annotations={ratings}", f"results_dir={tmp_path}"))
+    done = run("task=report", f"results_dir={tmp_path}")
+    assert done.returncode == 0, done.stderr
+    text = Path(done.stdout.splitlines()[-1]).read_text()
+    assert "(as Table 3)" in text
+    assert "(as Table 3)" in (tmp_path / "report.html").read_text()
+    assert not (tmp_path / "explained.html").exists()

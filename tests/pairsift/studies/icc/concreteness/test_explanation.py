@@ -1,0 +1,132 @@
+import io
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from filters.base import Filter, Scores
+from filters.icc.scorer import DistilledScorer
+from pairsift.studies.icc.concreteness.explanation import (
+    Explanation,
+    Word,
+    contribution_table,
+    explanations_page,
+    leave_one_out,
+)
+from tests.filters.checkpoints import roberta_scorer
+from tests.pools import numbered_uids
+
+VALUES = {"dog": 2.0, "idea": -1.0}
+
+
+class Sum(Filter):
+    """Adds up the words it knows; nothing can be said of no words."""
+
+    needs = frozenset({"text"})
+
+    def score(self, batch: Batch) -> Scores:
+        sums = [sum(VALUES.get(w, 0.0) for w in t.split()) if t else np.nan for t in batch.texts]
+        return np.array(sums, np.float32)
+
+
+def explanation(*words: Word) -> Explanation:
+    return Explanation("c", "icc", {}, "k", 0.5, list(words))
+
+
+def test_a_contribution_is_the_loss_without_the_word() -> None:
+    score, words = leave_one_out(Sum(), " dog  and an idea, idea dog")
+    assert score == 3.0
+    assert words == [
+        Word("dog", 2.0), Word("and", 0.0), Word("an", 0.0), Word("idea,", 0.0), Word("idea", -1.0), Word("dog", 2.0),
+    ]  # fmt: skip
+
+
+def test_a_single_word_has_no_contribution() -> None:
+    assert leave_one_out(Sum(), "dog") == (2.0, [Word("dog", None)])
+
+
+@pytest.mark.parametrize("caption", ["", "  \n"])
+def test_an_empty_caption_is_refused(caption: str) -> None:
+    with pytest.raises(UserError, match=r"task\.explain is empty"):
+        leave_one_out(Sum(), caption)
+
+
+def test_a_caption_without_a_score_is_refused() -> None:
+    class Nothing(Sum):
+        def score(self, batch: Batch) -> Scores:
+            return np.full(len(batch), np.nan, np.float32)
+
+    with pytest.raises(UserError, match="gets no score from this filter"):
+        leave_one_out(Nothing(), "a dog")
+
+
+def test_contributions_equal_differences_of_scores(tmp_path: Path) -> None:
+    scorer = DistilledScorer(str(roberta_scorer(tmp_path / "icc")))
+    scorer.setup(torch.device("cpu"))
+    caption = "a photo of red ball number 7 🙂"
+    score, words = leave_one_out(scorer, caption)
+
+    def directly(text: str) -> float:
+        return float(scorer.score(Batch(numbered_uids(1), [text]))[0])
+
+    assert score == pytest.approx(directly(caption), abs=1e-5)
+    parts = caption.split()
+    for i, word in enumerate(words):
+        rest = " ".join(parts[:i] + parts[i + 1 :])
+        assert word.contribution == pytest.approx(score - directly(rest), abs=1e-5)
+    assert len({w.contribution for w in words}) > 2
+
+
+class Spans(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.spans: list[dict] = []
+        self.tags: set[str] = set()
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.tags.add(tag)
+        if tag == "span":
+            self.spans.append(dict(attrs))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_the_page_colours_by_sign_and_size() -> None:
+    words = (Word("dog", 2.0), Word("of", 0.0), Word("idea", -1.0), Word("x", None))
+    page = Spans(explanations_page([explanation(*words)]))
+    assert [span.get("style") for span in page.spans] == [
+        "background:rgba(46,160,67,0.85)",
+        "background:rgba(218,54,51,0.00)",
+        "background:rgba(218,54,51,0.42)",
+        None,
+    ]
+    assert [span.get("title") for span in page.spans] == ["+2.0000", "+0.0000", "-1.0000", None]
+
+
+def test_captions_cannot_write_html() -> None:
+    nasty = "<script>alert(1)</script>\"'&{x}"
+    page = explanations_page(
+        [Explanation(nasty, "<b>f</b>", {}, "k", 0.5, [Word(nasty, 1.0), Word(nasty, None)])]
+    )
+    found = Spans(page)
+    assert not {"script", "b"} & found.tags
+    assert found.texts.count(nasty) == 2
+    assert "<b>f</b>: 0.5000" in found.texts
+
+
+def test_the_terminal_shows_markup_as_text() -> None:
+    made = explanation(Word("[red]dog[/red]", 2.0), Word("idea", -1.0), Word("x", None))
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(contribution_table(made))
+    text = console.export_text()
+    assert all(shown in text for shown in ("[red]dog[/red]", "idea", "+2.0000"))
+    words = list(contribution_table(made).columns[0].cells)
+    assert [str(word.style) for word in words] == ["#2ea043", "#ad5b5a", ""]

@@ -1,0 +1,117 @@
+"""``task=text_spotting`` as a user meets it, with the demo's CLIP and with a trained dual encoder."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Run, assert_one_line
+from tests.demos import demo_model
+from tests.pools import rows, write_pool
+
+TASK = "task=text_spotting"
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    path = tmp_path / "ocr.txt"
+    lines = ["keep calm and dance on", "KEEP calm", "caf\u00e9 \x00\x1b \u200b" + "x" * 200, "", "M" * 90]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def read(done) -> dict:
+    assert done.returncode == 0, done.stderr
+    return json.loads(Path(done.stdout.splitlines()[-1]).read_text())
+
+
+def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> None:
+    pool = write_pool(tmp_path / "pool", [rows(3), rows(3, start=3)])
+    demo = [f"task.model=local-dir:{demo_model('clip')}", "pool=img2dataset", f"pool.url={pool}"]
+    done = run(TASK, *demo, "task.ngram=2", f"results_dir={tmp_path}")
+    found = read(done)
+    # "a photo", "photo of", "of thing", "thing number", and "number 0" to "number 5"
+    assert (found["distinct"], found["kept"], found["overall"]["texts"], found["occurrences"]) == (
+        10,
+        10,
+        10,
+        30,
+    )
+    assert [b["summary"]["texts"] for b in found["frequency"]] == [10]
+    assert -1 <= found["overall"]["mean"] <= 1
+    assert found["overall"]["std"] > 0
+    assert found["overall"]["other_mean"] is not None
+    assert len(found["styles"]) == 4
+    assert "models/clip" in done.stdout
+    assert "open-clip-torch" in found["versions"]
+    assert read(run(TASK, *demo, "task.ngram=2", f"results_dir={tmp_path}"))["overall"] == found["overall"]
+
+
+@pytest.mark.slow
+def test_a_sweep_over_a_file_fills_one_table(
+    run: Run,
+    words: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    where = [f"task.vocabulary={words}", f"results_dir={tmp_path}", f"task.model={demo_model('clip')}"]
+    done = run(TASK, *where, "task.ngram=1,2")
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(Path(p).read_text()) for p in done.stdout.splitlines() if p.endswith(".json")]
+    one, two = found
+    assert one["left_out"] == {"no_glyph": 2, "too_wide": 1}
+    assert one["too_long"] == 1
+    assert one["overall"]["texts"] == 6  # KEEP, and, calm, dance, keep, on
+    assert two["overall"]["texts"] == 5
+    last = done.stdout[done.stdout.rindex("Figure 6") :]
+    assert "ocr.txt, 1-gram" in last
+    assert "ocr.txt, 2-gram" in last
+    assert "left out: 2 no_glyph, 1 too_wide" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Path) -> None:
+    import torch
+
+    from downstream.models.dual_encoder import DualEncoder, Unlocked
+    from downstream.training.trainer import TrainConfig
+
+    training = TrainConfig(samples_seen=8, batch_size=8, lr=1e-3)
+    encoder = DualEncoder(
+        demo_model("vit"), demo_model("bert"), training, True, True, 16, 8, Unlocked(16, True, False)
+    )
+    encoder.build(torch.device("cpu"))
+    folder = tmp_path / "trained" / "dual"
+    (folder / "model").mkdir(parents=True)
+    encoder.save(folder / "model")
+    where = [f"task.vocabulary={words}", f"results_dir={tmp_path}", "task.sample=6"]
+    found = read(run(TASK, *where, f"task.model={folder}"))
+    assert (found["drawn"], found["config"]["model"]) == (6, str(folder))
+    assert abs(found["overall"]["mean"]) < 0.5  # its text head is as it was drawn
+    assert_one_line(
+        run(TASK, *where, f"task.model={folder}", "downstream=captioner"), "downstream=dual_encoder"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["task.vocabulary=/nowhere.txt"], "task.vocabulary=/nowhere.txt does not exist"),
+        (["task.model=ViT-B-33"], "open_clip has no model 'ViT-B-33'; did you mean 'ViT-B-32'"),
+        (["task.model=/nowhere"], "task.model=/nowhere does not exist"),
+        (["task.model=local-dir:/nowhere"], "checkpoint /nowhere is not there"),
+        (["task.ngram=0"], "task.ngram=0 must be a positive integer"),
+        (
+            ["task.sample=some"],
+            "task.sample=some must be a positive integer, or null for the whole vocabulary",
+        ),
+        (["task.ngram=50"], "has no 50-gram"),
+    ],
+)
+def test_a_users_mistake_is_one_clear_line(run: Run, words: Path, arguments: list[str], message: str) -> None:
+    assert_one_line(run(TASK, f"task.vocabulary={words}", *arguments), message)
+
+
+def test_a_folder_without_a_model_is_refused(run: Run, words: Path, tmp_path: Path) -> None:
+    done = run(TASK, f"task.vocabulary={words}", f"task.model={tmp_path}")
+    assert_one_line(done, "must be the folder of a dual encoder, but has no heads.safetensors")

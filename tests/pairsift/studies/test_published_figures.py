@@ -1,0 +1,176 @@
+"""The papers' figures as data, as tables, and as rows below runs of their setting."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmark.results.report.leaderboard import Measure
+from benchmark.results.result import Result
+from pairsift.studies.published_figures import (
+    BEST,
+    ICC,
+    PublishedRow,
+    PublishedTable,
+    paper_figure,
+    paper_tables,
+    published_tables,
+    study_tables,
+)
+from pairsift.studies.report import Studies
+from tests.benchmark.results.report.made_results import (
+    metric,
+    metric_tables,
+    protocol,
+    result,
+    texts,
+    trained,
+)
+
+CIDER = Measure("captioner", "coco", "CIDEr")
+RECALL = Measure("dual_encoder", "flickr30k", "text_to_image_R@10")
+SUBMISSION = "ICC, first submission"
+PARROT = "Parrot Captions"
+ZERO_SHOT = Measure("dual_encoder", "imagenet", "zero_shot")
+
+
+def test_the_tables_are_there_with_all_their_cells() -> None:
+    shapes = {(t.paper, t.number): (len(t.rows), len(t.measures)) for t in published_tables()}
+    assert shapes == {
+        ("DS-CLIP", "2a"): (2, 1), ("DS-CLIP", "2b"): (3, 1), ("DS-CLIP", "2c"): (8, 1), ("DS-CLIP", "2d"): (4, 1),
+        ("DS-CLIP", "2e"): (3, 1), ("DS-CLIP", "2f"): (4, 1),
+        (ICC, "1"): (18, 14), (ICC, "2"): (18, 6), (ICC, "5"): (3, 4),
+        (SUBMISSION, "2"): (4, 6), (SUBMISSION, "5"): (3, 6), (SUBMISSION, "6"): (12, 12),
+        (PARROT, "2"): (6, 6), (PARROT, "3"): (5, 6), (PARROT, "4"): (5, 6), (PARROT, "5"): (5, 6),
+    }  # fmt: skip
+    for table in published_tables():
+        assert len({(row.filter, row.size) for row in table.rows}) == len(table.rows)
+        assert all(float(figure) < 120 for row in table.rows for figure in row.figures.values())
+
+
+@pytest.mark.parametrize(
+    ("paper", "number", "filter_name", "size", "measure", "figure"),
+    [
+        (ICC, "1", "clip", 500_000, CIDER, 15.1),
+        (ICC, "1", "icc", 200_000, Measure("captioner", "nocaps", "Polos"), 0.21),
+        (ICC, "2", "icc", 500_000, RECALL, 72.9),
+        (ICC, "5", "vba", 200_000, Measure("captioner", "nocaps", "SPICE"), 5.8),
+        (SUBMISSION, "2", "icc", 500_000, CIDER, 42.5),
+        (SUBMISSION, "6", "complexity_action", 1_000_000, Measure("captioner", "coco", "BERTScore"), -3.9),
+        (SUBMISSION, "6", "icc", 1_000_000, RECALL, 67.5),
+        ("DS-CLIP", "2c", "cluster_uniform+rewrite+describe", 1_500_000, ZERO_SHOT, 22.5),
+        ("DS-CLIP", "2e", "cluster_uniform:100000", 7_500_000, ZERO_SHOT, 34.7),
+        (PARROT, "2", "no_text", 12_000_000, Measure("clip_rn50", "imagenet", "zero_shot"), 0.409),
+        (PARROT, "5", "rsc>=0.1", 3_000_000, Measure("clip_vit_b", "datacomp", "average"), 0.116),
+    ],
+)
+def test_figures_are_those_of_the_paper(
+    paper: str, number: str, filter_name: str, size: int, measure: Measure, figure: float
+) -> None:
+    assert paper_figure(paper, number, filter_name, size, measure) == figure
+
+
+def test_digits_are_kept_as_printed() -> None:
+    table = next(table for table in published_tables() if table.paper == ICC)
+    polos = [row.figures[Measure("captioner", "coco", "Polos")] for row in table.rows[2:4]]
+    assert (polos, table.rows[0].figures[CIDER]) == (["0.20", "0.20"], "5")
+
+
+def test_the_tables_of_studies_are_there_with_all_their_cells() -> None:
+    shapes = {(t.paper, t.number): (len(t.rows), len(t.header)) for t in study_tables()}
+    assert shapes == {
+        (ICC, "3"): (5, 7), (ICC, "4"): (2, 4), (ICC, "6"): (12, 5),
+        (SUBMISSION, "1"): (3, 7), (SUBMISSION, "4"): (4, 4),
+        (PARROT, "1"): (7, 2), (PARROT, "6"): (7, 2), (PARROT, "7"): (7, 2), (PARROT, "9"): (3, 2),
+        ("AVA-Captions", "1a"): (3, 10), ("AVA-Captions", "1b"): (5, 5),
+    }  # fmt: skip
+    assert all(len(row) == len(table.header) for table in study_tables() for row in table.rows)
+
+
+def test_rates_of_images_with_text_follow_from_the_totals() -> None:
+    for table in (table for table in study_tables() if len(table.rows) == 7):
+        images, with_text, *rates = (float(row[1].replace(",", "").rstrip("%")) for row in table.rows)
+        share, exact, exact_with_text, fuzzy, fuzzy_with_text = (rate / 100 for rate in rates)
+        assert with_text / images == pytest.approx(share, abs=0.002)
+        assert exact / share == pytest.approx(exact_with_text, abs=0.01)
+        assert fuzzy / share == pytest.approx(fuzzy_with_text, abs=0.025)
+
+
+def test_every_best_cell_of_the_icc_papers_is_iccs() -> None:
+    for table in (table for table in published_tables() if table.paper in (ICC, SUBMISSION)):
+        best = table.best()
+        winners = {
+            r.filter for r in table.rows for m, text in r.figures.items() if float(text) == best[r.size, m]
+        }
+        assert winners == {"icc"}
+
+
+def test_the_best_of_a_size_can_be_tied_and_negative() -> None:
+    rows = [
+        PublishedRow("a", 100, {CIDER: "-0.5"}), PublishedRow("b", 100, {CIDER: "-0.50"}),
+        PublishedRow("c", 100, {CIDER: "-3.9"}), PublishedRow("a", 200, {CIDER: "10"}),
+    ]  # fmt: skip
+    table = PublishedTable("p", "c", "1", "about", "", rows, [])
+    assert table.best() == {(100, CIDER): -0.5, (200, CIDER): 10.0}
+
+
+def test_a_figure_that_no_table_has_is_an_error() -> None:
+    with pytest.raises(LookupError, match="Table 1 of ICC has no oracle at 200000"):
+        paper_figure(ICC, "1", "oracle", 200_000, CIDER)
+
+
+def test_best_cells_are_marked_with_a_sign_per_size() -> None:
+    (table,) = [t for t in paper_tables() if t.title.startswith("Published: Table 2 of ICC: ")]
+    assert table.header[:4] == ["filter", "size", "COCO T2I R@1", "COCO R@5"]
+    rows = texts(table)
+    assert rows[0][:4] == ["random", "100k", "5", "15.4"]
+    assert [row[:3] for row in rows if BEST in row[2]] == [
+        ["icc", "100k", f"**14.4 {BEST}**"], ["icc", "200k", f"**15.5 {BEST}**"], ["icc", "500k", f"**14.6 {BEST}**"],
+    ]  # fmt: skip
+    assert any("Single runs" in note for note in table.notes)
+    assert any("a misprint is possible" in note for note in table.notes)
+
+
+def test_chosen_metrics_are_the_columns_of_papers_too() -> None:
+    tables = paper_tables({"SPICE"})
+    assert [table.header[2:] for table in tables] == [["COCO S", "NoCaps S"]] * 2 + [["COCO S"]] * 3
+    assert [table.header[2:] for table in paper_tables({"zero_shot"})] == [
+        *[["ImageNet zero-shot"]] * 6,
+        *[["RN50: ImageNet zero-shot", "ViT-B: ImageNet zero-shot"]] * 4,
+    ]
+    assert paper_tables({"linear_probe"}) == []
+
+
+def run(name: str, published: str, size: int = 200_000) -> Result:
+    models = {"captioner": trained(coco=[metric("CIDEr", 0.5), metric("PAC-S", 0.7)])}
+    of = replace(protocol("laion", size=size), published=published)
+    return result(name, size=size, downstream=models, protocol=of)
+
+
+def test_runs_of_the_papers_setting_stand_above_its_rows() -> None:
+    table = metric_tables([run("clip", "icc_paper"), run("random", "")], Studies())[0]
+    rows = texts(table)
+    assert rows[:2] == [["random", "50.0", "0.700"], ["clip", "50.0", "0.700"]]
+    assert rows[2:] == [
+        ["random (paper, Table 1)", "5", "–"],
+        ["random minus paper, Table 1", "+45", "–"],
+        ["clip (paper, Table 1)", "3.4", "–"],
+        ["clip minus paper, Table 1", "+46.6", "–"],
+        ["complexity_action (paper, Table 1)", "3.7", "–"],
+        ["tmars (paper, Table 1)", "6.5", "–"],
+        ["pacscore (paper, Table 1)", "7", "–"],
+        ["icc (paper, Table 1)", "35.5", "–"],
+        ["sba (paper, Table 5)", "17.8", "–"],
+        ["vba (paper, Table 5)", "29.8", "–"],
+        ["icc (paper, Table 5)", "30.9", "–"],
+    ]
+    assert [note for note in table.notes if "Yanuka" in note and "compete for no mark" in note]
+
+
+def test_other_settings_and_sizes_have_no_rows_of_the_paper() -> None:
+    assert len(metric_tables([run("clip", "")], Studies())[0].rows) == 1
+    assert len(metric_tables([run("clip", "ds_clip")], Studies())[0].rows) == 1
+    table = metric_tables([run("clip", "icc_paper", size=100_000)], Studies())[0]
+    assert [row[0].text for row in table.rows][-1] == "icc (paper, Table 1)"  # Table 5 has 200k alone
+    table = metric_tables([run("clip", "icc_paper", size=300_000)], Studies())[0]
+    assert len(table.rows) == 1
+    assert not [note for note in table.notes if "compete" in note]
