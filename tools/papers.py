@@ -18,17 +18,15 @@ from pairsift.studies.published_figures import published_tables, study_tables
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "papers.md"
 PROGRAM = "python -m benchmark "
-HEADER = ["", "shows", "on real data", "needs", "on the demo", "digits"]
+HEADER = ["", "on real data", "needs", "on the demo"]
 TOP = """# The papers' tables and figures
 
-Every table and figure of the five papers, with the command that makes it on real data with real checkpoints, and the
-command that makes a small version on the demo; or the reason why there is none. FOLDER, FILE and URL are yours.
-`plan=true` after a command without `task=` says what it would run, download and take.
-`python -m benchmark task=report` afterwards makes the tables, and a page with the papers' tables as printed.
+The command for every table and figure of the five papers, on real data with the papers' checkpoints and in small on
+the demo; or why there is none. `pairsift` is `python -m benchmark`. FOLDER, FILE and URL are yours. `plan=true` lists
+what a command without `task=` would run and download. `pairsift task=report` afterwards makes the tables.
 
-Digits are "data" if the table as printed is in `pairsift/studies/published`. What we read into a paper that
-it does not print follows its table, as *our readings*. `python -m tools.papers` writes this page from the files in
-`docs/papers`.
+A star marks tables with their printed digits in `pairsift/studies/published`, which the report shows below ours.
+*Our readings* are decisions that a paper leaves open. `python -m tools.papers` writes this page from `docs/papers`.
 """
 
 
@@ -38,23 +36,18 @@ class Entry:
 
     Args:
         item: as the paper names it: Table 2b, Figure 7.
-        place: section or appendix.
         real: overrides of the commands on real data, without the program's name; demo: those on the demo.
         needs: time, downloads and data of the commands on real data.
         small: what the demo's version shows.
         reason: why there can be no command, or no command on the demo.
-        digits: why the printed digits of a table are not data.
     """
 
     item: str
-    place: str
-    shows: str
     real: list[str] = field(default_factory=list)
     demo: list[str] = field(default_factory=list)
     needs: str = ""
     small: str = ""
     reason: str = ""
-    digits: str = ""
 
     @property
     def number(self) -> str:
@@ -128,27 +121,13 @@ def _counts(listed: Sequence[Paper]) -> str:
 
 
 def _row(paper: Paper, entry: Entry) -> list[str]:
-    real = [f"`{PROGRAM}{overrides}`" for overrides in entry.real]
-    demo = [f"`{PROGRAM}{overrides}`" for overrides in entry.demo]
-    small = [f"Shows {entry.small}"] * bool(entry.small)
+    real, demo = ([f"`pairsift {overrides}`" for overrides in of] for of in (entry.real, entry.demo))
+    small = [entry.small] * bool(entry.small)
     if entry.reason:
         (small if entry.real else real).append(f"None: {entry.reason}")
-    name = f"{entry.item}<br>{entry.place}"
-    cells = [
-        name,
-        entry.shows,
-        "<br>".join(real),
-        entry.needs,
-        "<br>".join(demo + small),
-        _digits(paper.paper, entry),
-    ]
+    star = "\\*" if entry.is_table and entry.number in recorded_digits(paper.paper) else ""
+    cells = [entry.item + star, "<br>".join(real), entry.needs, "<br>".join(demo + small)]
     return [cell or "–" for cell in cells]
-
-
-def _digits(paper: str, entry: Entry) -> str:
-    if not entry.is_table:
-        return ""
-    return "data" if entry.number in recorded_digits(paper) else entry.digits or "not recorded"
 
 
 if __name__ == "__main__":
