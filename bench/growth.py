@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench.measurement import Usage, keep, median, write_table
+from bench.measurement import Usage, keep, median, on_page, write_table
 from benchmark.results.provenance import machine
 
 BEGIN, END = "<!-- growth: begin -->", "<!-- growth: end -->"
@@ -65,7 +65,7 @@ def growth(work: str, sizes: Sequence[int], usage_of: Callable[[int], Usage]) ->
     usages = tuple(_usage(usage_of, pairs) for pairs in sizes)
     row = Growth(work, tuple(sizes), usages, machine(), time.strftime("%Y-%m-%d"))
     rows = [_of_json(value) for value in keep(work, asdict(row)).values() if "usages" in value]
-    write_table(BEGIN, END, HEADER, [_cells(of) for of in rows])
+    write_table(BEGIN, END, HEADER, on_page(BEGIN, END, [_cells(of) for of in rows]))
     sys.stdout.write(f"\n{_cells(row)}\n")
     return row
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench.measurement import Usage, keep, write_table
+from bench.measurement import Usage, keep, on_page, write_table
 from benchmark.results.provenance import machine
 
 BEGIN, END = "<!-- once: begin -->", "<!-- once: end -->"
@@ -36,7 +36,7 @@ def measure_once(work: str, usage_of: Callable[[], Usage], goal: str) -> Measure
     """Measure work once and keep it as a row of the table."""
     row = MeasuredOnce(work, usage_of(), goal, machine(), time.strftime("%Y-%m-%d"))
     rows = [_of_json(value) for value in keep(work, asdict(row)).values() if "usage" in value]
-    write_table(BEGIN, END, HEADER, [_cells(of) for of in rows])
+    write_table(BEGIN, END, HEADER, on_page(BEGIN, END, [_cells(of) for of in rows]))
     sys.stdout.write(f"\n{_cells(row)}\n")
     return row
 

@@ -157,7 +157,7 @@ def median(usages: Sequence[Usage]) -> Usage:
 
 def _keep(row: Row) -> None:
     rows = [value for value in keep(row.work, asdict(row)).values() if "ours" in value]
-    write_table(BEGIN, END, HEADER, [_cells(_of_json(value)) for value in rows])
+    write_table(BEGIN, END, HEADER, on_page(BEGIN, END, [_cells(_of_json(value)) for value in rows]))
 
 
 def keep(work: str, measured: dict[str, Any]) -> dict[str, Any]:
@@ -166,6 +166,13 @@ def keep(work: str, measured: dict[str, Any]) -> dict[str, Any]:
     rows[work] = measured
     write_text(ROWS, json.dumps(rows, indent=2) + "\n")
     return rows
+
+
+def on_page(begin: str, end: str, lines: Sequence[str]) -> list[str]:
+    """Return the rows of work that the table of performance.md lists already; all of them if it has no rows."""
+    table = PAGE.read_text().partition(begin)[2].partition(end)[0]
+    listed = {line.split("|")[1] for line in table.splitlines()[3:]}
+    return [line for line in lines if not listed or line.split("|")[1] in listed]
 
 
 def write_table(begin: str, end: str, header: str, lines: Sequence[str], page: Path | None = None) -> None:

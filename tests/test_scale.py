@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench import scale
-from bench.scale import ONCE, Stage, line, stage_rows
+from bench.scale import ONCE, line
 
 
 def measured(work: str, *seconds: float, once: float | None = None) -> dict[str, Any]:
@@ -34,15 +33,9 @@ def of_seconds(seconds: float) -> dict[str, float]:
     ],
 )
 def test_a_line_is_checked_at_a_size_outside_it(rows: dict[str, Any], largest: int, ratio: float) -> None:
-    found = line(Stage("w"), rows)
+    found = line("w", rows)
     assert found.check[0] == largest * 10**6
     assert found.ratio == pytest.approx(ratio)
     assert found.seconds(largest * 10**6) == found.check[1]
     beyond = found.seconds(128 * 10**6)
     assert beyond == (pytest.approx(found.check[1] * 128 / largest) if 1 / 1.5 <= ratio <= 1.5 else None)
-
-
-def test_a_rate_of_one_size_has_no_figure_for_pools(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scale, "STAGES", (Stage("w", pairs=1000),))
-    (row,) = stage_rows({"w": {"ours": {"cpu_seconds": 3.0}, "date": "today"}})
-    assert row == "w | 3,000 |  | 1,000 |  | – | – | – | – | today"
