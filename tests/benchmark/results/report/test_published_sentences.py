@@ -112,7 +112,7 @@ def test_p_values_are_quoted_as_computed() -> None:
     assert not missing(
         LEADERBOARD,
         f"better than the oracle (p {of_oracle}), and not shown to be better than VBA (p {of_vba})",
-        f"only ones above random (p {of_random})",
+        f"only filters above random (p {of_random})",
     )
     below_thousandth = [(m, one, o) for m in (CIDER, RECALL) for one in BOTH for o in ("clip", "icc")]
     below_thousandth += [(ZERO_SHOT, "random", "normsim"), (ZERO_SHOT, "random", "vas")]
