@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from benchmark.core.hashes import hash_bytes
+from benchmark.results.page.charts import score_chart
 from benchmark.results.page.plotly_charts import Chart
-from benchmark.results.page.selection_charts import score_chart
 from benchmark.results.report.leaderboard import Entry
 from benchmark.results.run_folder import Example, GalleryPair, RunFiles
 from benchmark.results.selection_summary import Fractions, SelectionSummary

@@ -3,16 +3,17 @@
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.results.protocol import size_text
-from benchmark.results.report.columns import unit_of
-from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
+from benchmark.results.report.frame import Measure, unit_of
+from benchmark.results.report.leaderboard import Entry
 from benchmark.results.report.significance import OVER_IMAGES, OVER_SEEDS, Comparison, Estimate, compare
-from benchmark.results.report.table import MISSING, Cell, Table, plain
+from benchmark.results.report.table import MISSING, Cell
 from benchmark.results.result import Result
 from benchmark.results.results_folders import damage_as_one_line, read_or_leave_out
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
@@ -186,39 +187,48 @@ class Compared:
         low, high = self.comparison.ranks(index, self.competing)
         return str(low) if low == high else f"{low} to {high}"
 
+    @cached_property
     def best(self) -> Entry | None:
-        """Return the entry that is better than all that compete; None without such an entry."""
+        """The entry that is better than all that compete; None without such an entry."""
         for one in self.competing:
             if all(self.comparison.better(one, other) for other in self.competing if other != one):
                 return self.entries[one] if len(self.competing) > 1 else None
         return None
 
+    def position(self, entry: Entry) -> int | None:
+        """Return the index of an entry, None without the metric."""
+        return next((index for index, other in enumerate(self.entries) if other is entry), None)
+
     def estimate(self, entry: Entry) -> Estimate | None:
         """Return the estimate of an entry, None without the metric."""
-        return self.comparison.estimates[self.entries.index(entry)] if entry in self.entries else None
-
-    def text(self, entry: Entry) -> str:
-        """Return the mean with its interval."""
-        estimate = self.estimate(entry)
-        if estimate is None:
-            return MISSING
-        noise = f" {estimate.noise}" * (len(self.noises) > 1 and bool(estimate.noise))
-        spread = f" ({self.interval(estimate)}{noise})" if estimate.interval else ""
-        return self.measure.text(estimate.mean) + spread
+        index = self.position(entry)
+        return None if index is None else self.comparison.estimates[index]
 
     def cell(self, entry: Entry) -> Cell:
-        """Return an entry's `text`; bold for `best`."""
-        return Cell(self.text(entry), entry is self.best())
+        """Return the mean of an entry with its interval, bold for `best`."""
+        estimate = self.estimate(entry)
+        if estimate is None:
+            return Cell(MISSING)
+        mean, ends, strip = self.measure.text(estimate.mean), "", tuple[float, ...]()
+        if estimate.interval:
+            ends = " to ".join(map(self.measure.text, estimate.interval))
+            ends += f" {estimate.noise}" * (len(self.noises) > 1 and bool(estimate.noise))
+            low, high = self._scale
+            points = (estimate.interval[0], estimate.mean, estimate.interval[1])
+            strip = tuple(round(100 * (point - low) / ((high - low) or 1.0), 1) for point in points)
+        return Cell(mean, entry is self.best, ends, self.measure.signed(estimate.mean), strip)
 
-    def interval(self, estimate: Estimate) -> str:
-        """Return an interval as text."""
-        return " to ".join(map(self.measure.text, estimate.interval)) if estimate.interval else MISSING
+    @cached_property
+    def _scale(self) -> tuple[float, float]:
+        """The lowest and the highest end of all intervals."""
+        ends = [end for e in self.comparison.estimates for end in (e.mean, *(e.interval or ()))]
+        return min(ends), max(ends)
 
 
 def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
     having = sorted((e for e in entries if measure.values(e)), key=lambda e: (e.size, e.label))
-    runs = [[run for run in entry.runs if measure.metrics([run])] for entry in having]
+    runs = [[run for run in entry.runs if measure.values(run)] for entry in having]
     key = measure, tuple(tuple(run.run_id for run in of_entry) for of_entry in runs)
     if key not in folders.comparisons:
         scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
@@ -254,14 +264,3 @@ def _stacked(parts: Sequence[Doubles | None], factor: float) -> Doubles | None:
     """Return the parts of each run times `factor`, as `Measure.values`; None if a run lacks them."""
     known = [of_run for of_run in parts if of_run is not None]
     return factor * np.stack(known) if len(known) == len(parts) else None
-
-
-def certainty_table(title: str, compared: Compared) -> Table:
-    """Return a row per entry, the best mean first: mean, interval, runs, range of ranks, verdict against random."""
-    random, rows = compared.index(REFERENCE), []
-    for index in compared.ranking:
-        entry, runs = compared.entries[index], str(compared.comparison.estimates[index].runs)
-        against = MISSING if random in (None, index) else compared.comparison.verdict(index, random or 0)
-        rows.append(plain(entry.name, compared.text(entry), runs, compared.rank(index), against))
-    header = ["filter", compared.heading, "runs", "rank", "against random"]
-    return Table(title, header, rows, [*certainty_notes([compared]), RANKS])

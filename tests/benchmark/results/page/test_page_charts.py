@@ -5,11 +5,10 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from benchmark.results.page.page_tables import chart_measures
+from benchmark.results.page.charts import cost_chart, kept_chart, score_chart, size_chart
 from benchmark.results.page.plotly_charts import Chart, line_styles
-from benchmark.results.page.quality_charts import cost_chart, size_chart
-from benchmark.results.page.selection_charts import kept_chart, score_chart
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.results.report.frame import chart_measures
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
 from benchmark.results.selection_summary import Histogram
@@ -136,9 +135,10 @@ def test_scores_have_their_threshold() -> None:
 def test_plotly_is_given_no_markup(name: str) -> None:
     rows = entries(full_result(name, 0.5), full_result(name, 0.4, size=100_000))
     styles, summaries = line_styles(rows), {name: summary(0, name), f"{name}2": summary(1, name)}
+    others = [rows[1], *entries()]
     charts = [
         size_chart("k", rows, metrics_of(rows), styles),
-        cost_chart("k", [*rows, *entries()], metrics_of(rows), styles | line_styles(entries()), [name]),
+        cost_chart("k", others, metrics_of(others), styles | line_styles(others), [name]),
         kept_chart("k", rows, summaries),
     ]
     traces = [trace for chart in charts for variant in drawn(chart) for trace in variant["data"]]

@@ -1,7 +1,9 @@
 from dataclasses import replace
 
 from benchmark.results.report.certainty import NOISES, RunFolders
-from benchmark.results.report.leaderboard import REFERENCE_ONLY, group, headlines, leaderboards
+from benchmark.results.report.entry_facts import seconds_text
+from benchmark.results.report.frame import headlines
+from benchmark.results.report.leaderboard import REFERENCE_ONLY, group, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.significance import OVER_IMAGES
 from benchmark.results.result import DownstreamResult, Result, Scoring
@@ -108,16 +110,20 @@ def test_seeds_are_averaged_with_their_interval() -> None:
 
 
 def test_costs_and_kinds_of_noise_kept() -> None:
-    cost, noise = metric_tables([run("clip")])[-2:]
-    assert cost.header == ["filter", "kept", "distinct", "threshold", "scoring s", "pairs/s"]
-    assert texts(cost) == [["clip", "2,000", "2,000", "0.25", "12.5", "6,400"]]
+    memory = {"peak_rss_bytes": 2 * 2**30, "workers_peak_rss_bytes": 3 * 2**30}
+    cost, noise = metric_tables([replace(run("clip"), **memory)])[-2:]
+    assert cost.header[1:] == [
+        "kept", "distinct", "threshold", "scoring s", "pairs/s", "training", "peak memory"
+    ]  # fmt: skip
+    assert texts(cost) == [["clip", "2,000", "2,000", "0.25", "12.5", "6,400", "4 s", "2 GiB, workers 3 GiB"]]
     assert noise.header == ["filter", "concrete", "person"]
     assert texts(noise) == [["clip", "75.0", "25.0"]]
 
 
 def test_scores_that_cost_nothing_have_no_rate() -> None:
     cost = metric_tables([replace(run("random"), scoring=Scoring(0.0, 1.0))])[-2]
-    assert texts(cost)[0][-2:] == ["0.0", "–"]
+    assert texts(cost)[0][4:] == ["0.0", "–", "4 s", "–"]
+    assert [seconds_text(s) for s in (0.137, 9.96, 12.4, 12345)] == ["0.14 s", "10 s", "12 s", "12,345 s"]
 
 
 def test_selectors_and_other_captions_label_a_run() -> None:

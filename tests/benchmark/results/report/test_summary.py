@@ -7,8 +7,8 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard import leaderboards
-from benchmark.results.report.summary import publish, size_table, summary_board, summary_table
-from benchmark.results.report.table import Cell, Table
+from benchmark.results.report.leaderboard_tables import size_table, summary_board, summary_table
+from benchmark.results.report.table import Cell, Table, publish
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from tests.benchmark.results.report.made_results import captioned, protocol, texts

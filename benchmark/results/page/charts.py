@@ -1,6 +1,6 @@
-"""Charts of what filters keep: planted noise, lengths, languages, scores."""
+"""Charts of a leaderboard: quality by size and by cost, what filters keep, their scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from benchmark.results.page.plotly_charts import (
@@ -11,21 +11,32 @@ from benchmark.results.page.plotly_charts import (
     GREEN,
     GREY,
     INDIGO,
+    NEUTRAL,
     ORANGE,
     PINK,
     SKY,
     YELLOW,
     Chart,
     Json,
+    Styles,
     Variant,
     axis,
     number,
     row_layout,
+    shortened,
     stacked_bars,
+    words,
 )
+from benchmark.results.protocol import size_text
+from benchmark.results.report.certainty import Compared
+from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Entry
+from benchmark.results.report.significance import Estimate
 from benchmark.results.selection_summary import Histogram, SelectionSummary
 
+PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
+FRONT = "The line is the Pareto front: filters that no cheaper one beats, by their means."
+POINT = "Point at a pale mark for its name."
 # Kinds of captions by their grade: first the kinds that describe the picture.
 KIND_COLOURS = {
     "concrete": GREEN, "title": SKY, "product": AMBER, "event": ORANGE, "person": BROWN, "web string": GREY,
@@ -37,6 +48,118 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BOXES = "Boxes are quartiles, whiskers the 5th and 95th percentile, from counts in bins."
 
 Summaries = Mapping[str, SelectionSummary]  # by label
+Comparisons = Mapping[str, Sequence[Compared]]  # of each metric by its name, one per size
+
+
+def size_chart(key: str, entries: Sequence[Entry], metrics: Comparisons, styles: Styles) -> Chart | None:
+    """Return each metric over the number of pairs kept, of filters at several sizes; None without any."""
+    by_label: dict[str, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda e: e.size):
+        by_label.setdefault(entry.label, []).append(entry)
+    sizes = sorted({entry.size for entry in entries})
+    by_label = {label: of_label for label, of_label in by_label.items() if len(of_label) > 1}
+    if not by_label:
+        return None
+    scaled = "Sizes are written for the paper's pool." if any(e.size != e.runs[0].k for e in entries) else ""
+    ticks = {"tickvals": list(range(len(sizes))), "ticktext": [size_text(size) for size in sizes]}
+    variants = []
+    for name, by_size in metrics.items():
+        data = []
+        for label, of_label in by_label.items():
+            if points := [(e, of, at) for e in of_label for of in by_size if (at := of.estimate(e))]:
+                texts = [f"{label}, {size_text(e.size)}: {of.cell(e).whole}" for e, of, _ in points]
+                x = [sizes.index(e.size) for e, *_ in points]
+                data.append(
+                    _estimates(label, x, [at for *_, at in points], texts) | styles[label] | _named(label)
+                )
+        note = " ".join(filter(None, [scaled, _bars(by_size)]))
+        title = "size" if scaled else "pairs kept"
+        x_axis = axis(title, range=[-0.1, len(sizes) - 0.9], zeroline=False, **ticks)
+        variants.append(_variant(name, data, 420, x_axis, by_size[0].measure.label, note))
+    return Chart(key, "Quality against size", variants)
+
+
+def _bars(compared: Iterable[Compared]) -> str:
+    """Return what the bars of a chart are; nothing without any."""
+    noises = {noise or "over seeds and images" for of in compared for noise in of.noises}
+    return f"Bars are 95% intervals {' or '.join(sorted(noises))}." if noises else ""
+
+
+def cost_chart(
+    key: str,
+    entries: Sequence[Entry],
+    metrics: Comparisons,
+    styles: Styles,
+    shown: Collection[str],
+) -> Chart | None:
+    """Return each metric over seconds of scoring, with the Pareto front; None if fewer than two filters compete.
+
+    All filters are points; filters in `shown` and on the front have a name.
+    """
+    variants = []
+    costs = scoring_costs(entries)
+    for name, (compared,) in metrics.items():
+        measure = compared.measure
+        points = [
+            (entry, seconds, estimate)
+            for entry in entries
+            if (seconds := costs.seconds[entry.label]) and (estimate := compared.estimate(entry))
+        ]
+        competing = [(s, measure.signed(at.mean)) for e, s, at in points if e.competes]
+        if len(competing) < 2:
+            continue
+        front = [(seconds, measure.signed(best)) for seconds, best in _pareto_front(competing)]
+        data: list[Json] = [
+            {
+                "type": "scatter", "mode": "lines", "x": [x for x, _ in front], "y": [number(y) for _, y in front],
+                "line": {"color": NEUTRAL, "shape": "hv", "width": 1.5}, "hoverinfo": "skip", "showlegend": False,
+            }
+        ]  # fmt: skip
+        for entry, seconds, estimate in points:
+            text = f"{entry.label}: {seconds:,.4g} s, {compared.cell(entry).whole}"
+            named = entry.label in shown or (seconds, estimate.mean) in front
+            point = _estimates(entry.label, [seconds], [estimate], [text]) | styles[entry.label]
+            data.append(point | {"mode": "markers"} | (_named(entry.label) if named else PALE))
+        has_pale = any(PALE.items() <= series.items() for series in data)
+        note = " ".join(filter(None, [FRONT, POINT * has_pale, _bars([compared]), *costs.notes]))
+        x_axis = axis(costs.unit_name, type="log", dtick=1)
+        variant = _variant(name, data, 440, x_axis, measure.label, note)
+        variant.layout["meta"] = {"everyone": True}  # for the script, which else draws the filters shown
+        variants.append(variant)
+    return Chart(key, "Quality against the cost of scoring", variants) if variants else None
+
+
+def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points (cost, value), cheapest first, whose value is above the values of all cheaper points."""
+    front: list[tuple[float, float]] = []
+    for cost, value in sorted(points, key=lambda point: (point[0], -point[1])):
+        if not front or value > front[-1][1]:
+            front.append((cost, value))
+    return front
+
+
+def _variant(name: str, data: list[Json], height: int, x_axis: Json, y_title: str, note: str) -> Variant:
+    return Variant(name, data, {"height": height, "xaxis": x_axis, "yaxis": axis(y_title)}, note)
+
+
+def _estimates(label: str, x: Sequence[float], values: Sequence[Estimate], texts: Sequence[str]) -> Json:
+    """Return a line through values with their intervals as bars, and a text for each."""
+    ends = [value.interval or (value.mean, value.mean) for value in values]
+    bars = {
+        "type": "data", "symmetric": False, "thickness": 1, "width": 3,
+        "array": [number(high - v.mean) for v, (_, high) in zip(values, ends, strict=True)],
+        "arrayminus": [number(v.mean - low) for v, (low, _) in zip(values, ends, strict=True)],
+    }  # fmt: skip
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": words(label), "meta": label, "showlegend": False,
+        "x": list(x), "y": [number(v.mean) for v in values], "error_y": bars,
+        "hovertext": list(map(words, texts)), "hoverinfo": "text",
+    }  # fmt: skip
+
+
+def _named(label: str) -> Json:
+    """Return the settings of a series whose name the page's script writes at its end."""
+    return {"customdata": [words(shortened(label))]}
 
 
 def kept_chart(key: str, entries: Sequence[Entry], summaries: Summaries) -> Chart | None:
