@@ -1,8 +1,7 @@
 """Several results folders, read as one, and each run once."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -19,24 +18,16 @@ Evaluations = dict[str, list[Metric]]  # by evaluation set
 log = logging.getLogger(__name__)
 
 
-@contextmanager
-def damage_as_one_line(path: Path) -> Iterator[None]:
-    """Raise `UserError` if a file that a run left cannot be read within the block."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UserError(f"{path} cannot be read ({reason}); move it away, or run it again") from None
-
-
 def read_or_leave_out(read: Callable[[Path], T], path: Path, absent: T) -> T:
     """Return the content of a file that a run left; `absent`, with a warning, if it is damaged."""
     try:
-        with damage_as_one_line(path):
-            return read(path)
+        return read(path)
     except UserError as error:
         _warn_once(str(error))
-        return absent
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        _warn_once(f"{path} cannot be read ({reason}); move it away, or run it again")
+    return absent
 
 
 @cache

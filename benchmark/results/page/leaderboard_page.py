@@ -1,6 +1,6 @@
 """``report.html``: leaderboards, charts, galleries and all tables, in one file that loads nothing."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
@@ -17,7 +17,7 @@ from benchmark.results.page.html_page import render
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, scoring_costs, seconds_text
-from benchmark.results.report.frame import Measure, chart_measures, headlines
+from benchmark.results.report.frame import chart_measures, headlines
 from benchmark.results.report.leaderboard import (
     REFERENCE,
     Entry,
@@ -68,44 +68,26 @@ def leaderboard_views(
     results: Sequence[Result], folders: RunFolders, shipped: Collection[str] = ()
 ) -> list[LeaderboardView]:
     """Return the leaderboards, one per protocol; `shipped` are ids of runs that only serve to compare."""
-    boards = leaderboards(results)
-    own = {
-        board.title: [e.label for e in board.entries if any(run.run_id not in shipped for run in e.all_runs)]
-        for board in boards
-    }
-    tables = {board.title: headline_table(board, folders, boards) for board in boards}
-    shown = {board.title: _shown(board.entries, own[board.title], folders) for board in boards}
-    largest_first = sorted(boards, key=lambda board: -len(board.entries))
-    at_first = list(dict.fromkeys(label for board in largest_first for label in shown[board.title]))
-    views: list[LeaderboardView] = []
+    boards, views = leaderboards(results), list[LeaderboardView]()
     for number, (_, same) in enumerate(groupby(boards, lambda board: board.protocol.setting)):
         of_setting = list(same)
-        entries = [entry for board in of_setting for entry in board.entries]
-        all_sizes = group([run for entry in entries for run in entry.runs])  # one label at all sizes
-        first = [entry for label in at_first for entry in entries if entry.label == label]
-        styles = line_styles([*first, *all_sizes, *entries])
-        by_size = [[e for e in all_sizes if e.size == size] for size in sorted({e.size for e in all_sizes})]
-        metrics = _compared(chart_measures(all_sizes), by_size, folders)
-        sizes = size_chart(f"sizes{number}", all_sizes, metrics, styles)
-        views += [
-            _view(
-                f"board{key}",
-                board,
-                folders,
-                styles,
-                sizes,
-                tables[board.title],
-                shown[board.title],
-                own[board.title],
-            )
-            for key, board in enumerate(of_setting, len(views))
+        tables = [headline_table(board, folders, boards) for board in of_setting]
+        entries = [
+            entry for table in sorted(tables, key=lambda t: -len(t.entries)) for entry in table.entries
         ]
+        all_sizes = group([run for entry in entries for run in entry.runs])  # one label at all sizes
+        styles = line_styles([*entries, *all_sizes])
+        by_size = [[e for e in all_sizes if e.size == size] for size in sorted({e.size for e in all_sizes})]
+        sizes = size_chart(f"sizes{number}", all_sizes, _compared(by_size, folders), styles)
+        for board, table in zip(of_setting, tables, strict=True):
+            own = [e.label for e in table.entries if any(r.run_id not in shipped for r in e.all_runs)]
+            views.append(_view(f"board{len(views)}", board, table, folders, styles, sizes, own))
     return views
 
 
-def _compared(
-    measures: Mapping[str, Measure], by_size: Sequence[Sequence[Entry]], folders: RunFolders
-) -> dict[str, list[Compared]]:
+def _compared(by_size: Sequence[Sequence[Entry]], folders: RunFolders) -> dict[str, list[Compared]]:
+    """Return the comparisons of each metric that charts offer, at every size."""
+    measures = chart_measures([entry for of_size in by_size for entry in of_size])
     return {name: [compare_entries(m, of, folders) for of in by_size] for name, m in measures.items()}
 
 
@@ -124,18 +106,17 @@ def _shown(entries: Sequence[Entry], own: Sequence[str], folders: RunFolders) ->
 def _view(
     key: str,
     board: Leaderboard,
+    headline: Table,
     folders: RunFolders,
     styles: Styles,
     sizes: Chart | None,
-    headline: Table,
-    shown: Sequence[str],
     own: Sequence[str],
 ) -> LeaderboardView:
-    """Return one leaderboard; `styles` and the chart of `sizes` belong to its setting.
+    """Return one leaderboard; `styles` and the chart of `sizes` belong to its setting, `own` filters are the user's.
 
     Of several seeds the files of the first are read, of other results than the user's only if they are shown.
     """
-    entries = headline.entries
+    entries, shown = headline.entries, _shown(board.entries, own, folders)
     files = [
         (entry, RunFiles(folders.folders.get(entry.runs[0].run_id)))
         for entry in entries
@@ -146,19 +127,22 @@ def _view(
         filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
         for number, (entry, run) in enumerate(files)
     ]
-    compared = _compared(chart_measures(entries), [entries], folders)
-    costs_of = cost_chart(f"{key}-cost", entries, compared, styles, shown)
+    costs_of = cost_chart(f"{key}-cost", entries, _compared([entries], folders), styles, shown)
     charts = [sizes, costs_of, kept_chart(f"{key}-kept", entries, summaries)]
     own_runs = [run for entry in entries if entry.label in own for run in entry.all_runs]
     verdict, costs = board_verdict(own_runs, folders, board.runs), scoring_costs(entries)
     cheapest = [_cheapest(of_metric.as_good, costs) for of_metric in verdict.verdicts]
+    scored = [entry.runs[0] for entry in cheapest if entry]
+    machine = " and ".join(dict.fromkeys(run.machine for run in scored))
+    if any(has_toy_models(run.selection.config) for run in scored):
+        machine += ", with the demo's toy models"
     others = {table.title.removeprefix(f"{board.title}: "): table for table in board_tables(board, folders)}
     return LeaderboardView(
         key=key,
         board=board,
         verdict=verdict,
         cheapest=[_cost(entry, costs) if entry else "" for entry in cheapest],
-        machine=_machine([entry for entry in cheapest if entry]),
+        machine=machine,
         shown=shown,
         shipped=frozenset(entry.label for entry in entries if entry.label not in own),
         tables={"headline metrics": headline} | others,
@@ -179,13 +163,6 @@ def _cost(entry: Entry, costs: ScoringCosts) -> str:
     on = "on one core" if costs.unit == "processor s" else "of one worker"
     pairs = f"the {entry.runs[0].pairs_read:,} pairs of this pool"
     return f"{entry.label}, {seconds_text(costs.seconds[entry.label] or 0)} {on} for {pairs}"
-
-
-def _machine(entries: Sequence[Entry]) -> str:
-    """Return the machines on which the entries were scored, and whether toy models scored them."""
-    runs = [entry.runs[0] for entry in entries]
-    toys = ", with the demo's toy models" * any(has_toy_models(run.selection.config) for run in runs)
-    return " and ".join(dict.fromkeys(run.machine for run in runs)) + toys
 
 
 def leaderboard_page(
