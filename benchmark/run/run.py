@@ -24,9 +24,8 @@ from benchmark.results.report.terminal import print_tables
 from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
 from benchmark.results.results_folders import read_runs
-from benchmark.results.run_folder import write_examples, write_gallery
+from benchmark.results.run_folder import write_examples, write_gallery, write_selection_summary
 from benchmark.results.selection_statistics import summarise
-from benchmark.results.selection_summary import write_selection_summary
 from benchmark.results.stopwatch import Stopwatch
 from benchmark.results.trackers import NoTracker
 from benchmark.run.config import filter_family, recorded, resolved

@@ -32,7 +32,7 @@ from benchmark.results.report.certainty import Compared
 from benchmark.results.report.entry_facts import scoring_costs
 from benchmark.results.report.leaderboard import Entry
 from benchmark.results.report.significance import Estimate
-from benchmark.results.selection_summary import Histogram, SelectionSummary
+from benchmark.results.run_folder import Histogram, SelectionSummary
 
 PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
 FRONT = "The line is the Pareto front: filters that no cheaper one beats, by their means."

@@ -9,8 +9,7 @@ from benchmark.core.hashes import hash_bytes
 from benchmark.results.page.charts import score_chart
 from benchmark.results.page.plotly_charts import Chart
 from benchmark.results.report.leaderboard import Entry
-from benchmark.results.run_folder import Example, GalleryPair, RunFiles
-from benchmark.results.selection_summary import Fractions, SelectionSummary
+from benchmark.results.run_folder import Example, Fractions, GalleryPair, RunFiles, SelectionSummary
 
 BUDGET = 4_500_000  # characters of base64 in the page
 PLACES = {

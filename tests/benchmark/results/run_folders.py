@@ -11,8 +11,15 @@ from PIL import Image
 from benchmark.core.progress import CaptionedImage
 from benchmark.core.records import write_record
 from benchmark.results.result import Result
-from benchmark.results.run_folder import Example, GalleryPair, write_examples, write_gallery
-from benchmark.results.selection_summary import Histogram, SelectionSummary, write_selection_summary
+from benchmark.results.run_folder import (
+    Example,
+    GalleryPair,
+    Histogram,
+    SelectionSummary,
+    write_examples,
+    write_gallery,
+    write_selection_summary,
+)
 from benchmark.results.trackers import RunFacts
 from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 

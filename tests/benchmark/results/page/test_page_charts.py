@@ -11,7 +11,7 @@ from benchmark.results.report.certainty import Compared, RunFolders, compare_ent
 from benchmark.results.report.frame import chart_measures
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
-from benchmark.results.selection_summary import Histogram
+from benchmark.results.run_folder import Histogram
 from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.benchmark.results.report.made_run_folders import full_result, summary
 

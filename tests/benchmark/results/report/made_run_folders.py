@@ -12,11 +12,15 @@ import numpy as np
 from PIL import Image
 
 from benchmark.results.result import Result, Scoring
-from benchmark.results.run_folder import Example, GalleryPair, Place, write_examples, write_gallery
-from benchmark.results.selection_summary import (
+from benchmark.results.run_folder import (
+    Example,
     Fractions,
+    GalleryPair,
     Histogram,
+    Place,
     SelectionSummary,
+    write_examples,
+    write_gallery,
     write_selection_summary,
 )
 from downstream.metrics.metric import Metric
