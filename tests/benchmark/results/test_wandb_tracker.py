@@ -13,7 +13,7 @@ import wandb
 from benchmark.results.wandb_tracker import WandbTracker, has_key
 from tests.benchmark.results.recorded_wandb import Recorded, record
 from tests.benchmark.results.report.made_results import captioned
-from tests.benchmark.results.run_folders import CAPTIONS, SCRIPT, facts, finished_run
+from tests.benchmark.results.report.made_run_folders import CAPTIONS, WEB, facts, finished_run
 from tests.benchmark.results.wandb_server import History
 
 
@@ -97,13 +97,13 @@ def test_scores_are_a_table_of_pool_and_kept(logged: Recorded) -> None:
 
 def test_pairs_and_captions_are_tables_with_thumbnails(logged: Recorded) -> None:
     kept, dropped = logged.table("selection/pairs")
-    assert kept[:4] == ["kept", "0" * 32, SCRIPT, 0.75]
+    assert kept[:4] == ["kept", "0" * 32, WEB, 0.75]
     assert kept[4].image.size == (48, 32)
     assert dropped[2:5] == ["a dog", 0.25, None]
     ((image, *texts),) = logged.table("captioner/captions")
-    assert (image.image.size, texts) == ((96, 64), [SCRIPT, "a cat\none cat"])
+    assert (image.image.size, texts) == ((96, 64), [WEB, "a cat\none cat"])
     (row,) = logged.table("captioner/examples")
-    assert [*row[:3], row[4]] == ["coco", "7", "a cat", SCRIPT]
+    assert [*row[:3], row[4]] == ["coco", "7", "a cat", WEB]
 
 
 def test_subset_and_result_are_artifacts(logged: Recorded) -> None:

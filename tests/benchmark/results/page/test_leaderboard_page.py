@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmark.results.page.galleries import Images, captioned_sets, filter_panel
@@ -17,16 +16,15 @@ from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
 from benchmark.results.run_folder import GalleryPair, Place, RunFiles
-from downstream.evaluation.image_scores import ImageScores
 from tests.benchmark.results.report.made_results import protocol
 from tests.benchmark.results.report.made_run_folders import (
     HOSTILE,
+    Folder,
     full_result,
     hostile_folder,
     write_run_folder,
 )
 
-IMAGES = 200
 BLOCK = re.compile(r'<script type="application/json" id="([^"]+)">(.*?)</script>', re.DOTALL)
 
 
@@ -38,17 +36,11 @@ def page(*runs: Result, folder: Path | None = None) -> str:
 
 
 def view_of(path: Path, means: dict[str, float], seeds: int = 1) -> LeaderboardView:
-    """The leaderboard of filters by their CIDEr, whose scores of single images differ little from it."""
-    runs: list[Result] = []
-    for number, (name, mean) in enumerate(means.items()):
-        for seed in range(seeds):
-            run = full_result(name, mean + seed / 200, seed=seed)
-            noise = np.random.default_rng([number, seed]).normal(0, 0.05, IMAGES)
-            kept = ImageScores()
-            kept.add("coco", "CIDEr", range(IMAGES), (mean + seed / 200 + noise - noise.mean()).tolist())
-            kept.write(path / run.run_id / "captioner")
-            runs.append(run)
-    (view,) = leaderboard_views(runs, RunFolders({run.run_id: path / run.run_id for run in runs}))
+    """The leaderboard of filters by their CIDEr."""
+    runs = Folder(path)
+    for name, mean in means.items():
+        runs.add(name, [mean + seed / 200 for seed in range(seeds)], full=True)
+    (view,) = leaderboard_views(runs.results, runs.folders)
     return view
 
 

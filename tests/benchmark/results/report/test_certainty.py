@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,33 +21,9 @@ from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
 from pairsift.studies.findings import findings_tables
 from tests.benchmark.results.report.made_results import captioned, metric, result, texts, trained
+from tests.benchmark.results.report.made_run_folders import IMAGES, Folder
 
 CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
-IMAGES = 200
-
-
-class Folder:
-    """Runs whose per-image scores have a mean and some noise, left in a folder as runs leave them."""
-
-    def __init__(self, path: Path, metric: str = "CIDEr", **more: Any) -> None:
-        self.path, self.metric, self.more = path, metric, more
-        self.results: list[Result] = []
-        self.difficulty = np.random.default_rng(0).normal(0, 0.1, IMAGES)
-
-    def add(self, name: str, means: list[float]) -> None:
-        for seed, mean in enumerate(means):
-            noise = np.random.default_rng([len(self.results), seed]).normal(0, 0.02, IMAGES)
-            values = mean + self.difficulty + noise - (self.difficulty + noise).mean()
-            models = {"captioner": trained(coco=[metric(self.metric, mean, **self.more)])}
-            run = result(name, downstream=models, seed=seed)
-            kept = ImageScores()
-            kept.add("coco", self.metric, range(IMAGES), values.tolist())
-            kept.write(self.path / run.run_id / "captioner")
-            self.results.append(run)
-
-    @property
-    def folders(self) -> RunFolders:
-        return RunFolders({run.run_id: self.path / run.run_id for run in self.results})
 
 
 @pytest.fixture

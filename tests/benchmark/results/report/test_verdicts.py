@@ -14,7 +14,7 @@ from benchmark.results.report.leaderboard_tables import leaderboard, summary_tab
 from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import captioned
-from tests.benchmark.results.report.test_certainty import Folder
+from tests.benchmark.results.report.made_run_folders import Folder
 
 TOYS = {"captioner": {"encoder": "pairsift/demo/models/swin"}}
 Means = dict[str, list[float]]
