@@ -28,16 +28,11 @@ class Images:
     def __init__(self, wanted: Iterable[bytes], budget: int = BUDGET) -> None:
         self.encoded: dict[str, str] = {}
         self.left_out = False
-        room, seen = budget, set[str]()
-        for data in wanted:
-            name = hash_bytes(data, 12)
-            if not data or name in seen:
-                continue
-            seen.add(name)
+        for name, data in {hash_bytes(data, 12): data for data in wanted if data}.items():
             encoded = base64.b64encode(data).decode()
-            if len(encoded) <= room:
+            if len(encoded) <= budget:
                 self.encoded[name] = encoded
-                room -= len(encoded)
+                budget -= len(encoded)
             else:
                 self.left_out = True
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from benchmark.pool.pairs import Written
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.report.entry_facts import contamination_notes, scoring_costs
@@ -70,16 +72,12 @@ def test_settings_without_other_captions_set_no_run_apart() -> None:
     assert (entry.label, len(entry.runs)) == ("clip", 2)
 
 
-def test_older_results_alone_keep_their_seconds_on_the_clock() -> None:
-    costs = scoring_costs(leaderboards([scored("clip", None), scored("icc", None)])[0].entries)
+@pytest.mark.parametrize(("cpu_seconds", "device"), [(None, "cpu"), (40.0, "cuda")])
+def test_without_processor_seconds_the_clock_counts(cpu_seconds: float | None, device: str) -> None:
+    runs = [scored("clip", cpu_seconds), scored("icc", cpu_seconds)]
+    runs = [replace(r, stages={n: replace(s, device=device) for n, s in r.stages.items()}) for r in runs]
+    costs = scoring_costs(leaderboards(runs)[0].entries)
     assert (costs.unit, costs.seconds, costs.notes) == ("worker s", {"clip": 12.5, "icc": 12.5}, [])
-
-
-def test_on_a_gpu_processor_seconds_are_not_the_cost() -> None:
-    made = scored("clip", 40.0)
-    stages = {name: replace(stage, device="cuda") for name, stage in made.stages.items()}
-    costs = scoring_costs(leaderboards([replace(made, stages=stages)])[0].entries)
-    assert costs.unit == "worker s"
 
 
 WHOLE = result("random")

@@ -34,11 +34,6 @@ def run(name: str, *, cider: float = 0.5, size: int = 200_000, seed: int = 0) ->
     return result(name, size=size, seed=seed, downstream=models, kept=kept)
 
 
-def test_rows_are_ordered_by_family() -> None:
-    tables = metric_tables(run(name) for name in ("oracle", "clip", "zeta", "random"))
-    assert [row[0] for row in texts(tables[0])] == ["random", "clip", "zeta", "oracle" + REFERENCE_ONLY]
-
-
 def test_a_table_holds_runs_of_one_protocol_alone() -> None:
     usual = [run("clip", cider=0.4), run("random", cider=0.3), run("clip", size=100_000)]
     budget = {"captioner.training.samples_seen": "2000"}
@@ -85,13 +80,14 @@ def test_overrides_are_in_a_note_and_not_in_titles() -> None:
     assert boards[1].protocol_note == f"Protocol: demo 200k, {override} ({other.fingerprint}), 1 run."
 
 
-def test_means_in_percent_without_emphasis() -> None:
-    runs = [run("random", cider=0.4), run("clip", cider=0.51234), run("oracle", cider=2.0)]
+def test_means_in_percent_in_the_order_of_families() -> None:
+    runs = [run("oracle", cider=2.0), run("zeta"), run("clip", cider=0.51234), run("random", cider=0.4)]
     table = metric_tables(runs)[0]
     assert table.header == ["filter", "C", "S", "BSc"]
     assert texts(table) == [
         ["random", "40.0", "–", "0.800"],
         ["clip", "51.2", "–", "0.800"],
+        ["zeta", "50.0", "–", "0.800"],
         ["oracle" + REFERENCE_ONLY, "200.0", "–", "0.800"],
     ]
     assert table.notes == [NOISES[OVER_IMAGES], "S is missing: no models"]
@@ -111,12 +107,6 @@ def test_ties_are_explained_beside_retrieval() -> None:
         "Ties count against the model. By CLIP_benchmark's rule, figures would be higher by at most"
     )
     assert note.endswith("in points: T2I 1.3.")
-
-
-def test_seeds_are_averaged_with_their_interval() -> None:
-    runs = [run("clip", seed=seed, cider=cider) for seed, cider in enumerate((0.4, 0.5, 0.6))]
-    assert texts(metric_tables(runs)[0]) == [["clip", "50.0 (25.2 to 74.8)", "–", "0.800 (0.800 to 0.800)"]]
-    assert texts(metric_tables(runs[:1])[0]) == [["clip", "40.0", "–", "0.800"]]
 
 
 def test_costs_and_kinds_of_noise_kept() -> None:
@@ -185,13 +175,6 @@ def test_filters_are_rows_and_the_best_comes_first() -> None:
     assert [row[:2] for row in texts(table)] == [["clip", "30.0"], ["random", "20.0"]]
     assert any(note.startswith("Training noise unknown") for note in table.notes)
     assert table.header[:2] == ["filter", "CIDEr, coco"]
-
-
-def test_three_seeds_of_one_filter_give_all_an_interval() -> None:
-    runs = [captioned("clip", 0.3 + seed / 100, seed=seed) for seed in range(3)]
-    table = summary_of([captioned("random", 0.2), *runs])
-    assert [row[1] for row in texts(table)] == ["31.0 (28.5 to 33.5)", "20.0 (15.7 to 24.3)"]
-    assert table.header[1] == "CIDEr (over seeds), coco"
 
 
 def of_sizes(folder: Path, shared: float) -> tuple[list[Result], RunFolders]:
