@@ -13,6 +13,7 @@ class Recorded:
 
     run: Any
     history: list[dict[str, Any]] = field(default_factory=list)
+    steps: set[Any] = field(default_factory=set)  # W&B's own step of each row, None if W&B counts
     axes: dict[str, str] = field(default_factory=dict)
     artifacts: dict[str, Any] = field(default_factory=dict)  # by type
     aliases: dict[str, list[str]] = field(default_factory=dict)
@@ -34,9 +35,10 @@ def record(patch: pytest.MonkeyPatch) -> dict[str, Recorded]:
     def of(run: Any) -> Recorded:
         return runs.setdefault(run.id, Recorded(run))
 
-    def log(run: Any, values: dict[str, Any], *more: Any, **named: Any) -> None:
+    def log(run: Any, values: dict[str, Any], step: int | None = None, **named: Any) -> None:
         of(run).history.append(values)
-        real["log"](run, values, *more, **named)
+        of(run).steps.add(step)
+        real["log"](run, values, step, **named)
 
     def define_metric(run: Any, name: str, step_metric: str | None = None, **named: Any) -> Any:
         if step_metric:
