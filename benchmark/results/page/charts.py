@@ -28,8 +28,9 @@ from benchmark.results.page.plotly_charts import (
     words,
 )
 from benchmark.results.protocol import size_text
-from benchmark.results.report.certainty import Compared
+from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import scoring_costs
+from benchmark.results.report.frame import chart_measures
 from benchmark.results.report.leaderboard import Entry
 from benchmark.results.report.significance import Estimate
 from benchmark.results.run_folder import Histogram, SelectionSummary
@@ -48,10 +49,9 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BOXES = "Boxes are quartiles, whiskers the 5th and 95th percentile, from counts in bins."
 
 Summaries = Mapping[str, SelectionSummary]  # by label
-Comparisons = Mapping[str, Sequence[Compared]]  # of each metric by its name, one per size
 
 
-def size_chart(key: str, entries: Sequence[Entry], metrics: Comparisons, styles: Styles) -> Chart | None:
+def size_chart(key: str, entries: Sequence[Entry], folders: RunFolders, styles: Styles) -> Chart | None:
     """Return each metric over the number of pairs kept, of filters at several sizes; None without any."""
     by_label: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda e: e.size):
@@ -63,7 +63,8 @@ def size_chart(key: str, entries: Sequence[Entry], metrics: Comparisons, styles:
     scaled = "Sizes are written for the paper's pool." if any(e.size != e.runs[0].k for e in entries) else ""
     ticks = {"tickvals": list(range(len(sizes))), "ticktext": [size_text(size) for size in sizes]}
     variants = []
-    for name, by_size in metrics.items():
+    for name, measure in chart_measures(entries).items():
+        by_size = [compare_entries(measure, [e for e in entries if e.size == s], folders) for s in sizes]
         data = []
         for label, of_label in by_label.items():
             if points := [(e, of, at) for e in of_label for of in by_size if (at := of.estimate(e))]:
@@ -75,7 +76,7 @@ def size_chart(key: str, entries: Sequence[Entry], metrics: Comparisons, styles:
         note = " ".join(filter(None, [scaled, _bars(by_size)]))
         title = "size" if scaled else "pairs kept"
         x_axis = axis(title, range=[-0.1, len(sizes) - 0.9], zeroline=False, **ticks)
-        variants.append(_variant(name, data, 420, x_axis, by_size[0].measure.label, note))
+        variants.append(_variant(name, data, 420, x_axis, measure.label, note))
     return Chart(key, "Quality against size", variants)
 
 
@@ -88,7 +89,7 @@ def _bars(compared: Iterable[Compared]) -> str:
 def cost_chart(
     key: str,
     entries: Sequence[Entry],
-    metrics: Comparisons,
+    folders: RunFolders,
     styles: Styles,
     shown: Collection[str],
 ) -> Chart | None:
@@ -98,8 +99,8 @@ def cost_chart(
     """
     variants = []
     costs = scoring_costs(entries)
-    for name, (compared,) in metrics.items():
-        measure = compared.measure
+    for name, measure in chart_measures(entries).items():
+        compared = compare_entries(measure, entries, folders)
         points = [
             (entry, seconds, estimate)
             for entry in entries

@@ -15,9 +15,9 @@ from benchmark.results.page.galleries import (
 )
 from benchmark.results.page.html_page import render
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
-from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
+from benchmark.results.report.certainty import RANKS, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, scoring_costs, seconds_text
-from benchmark.results.report.frame import chart_measures, headlines
+from benchmark.results.report.frame import headlines
 from benchmark.results.report.leaderboard import (
     REFERENCE,
     Entry,
@@ -77,18 +77,11 @@ def leaderboard_views(
         ]
         all_sizes = group([run for entry in entries for run in entry.runs])  # one label at all sizes
         styles = line_styles([*entries, *all_sizes])
-        by_size = [[e for e in all_sizes if e.size == size] for size in sorted({e.size for e in all_sizes})]
-        sizes = size_chart(f"sizes{number}", all_sizes, _compared(by_size, folders), styles)
+        sizes = size_chart(f"sizes{number}", all_sizes, folders, styles)
         for board, table in zip(of_setting, tables, strict=True):
             own = [e.label for e in table.entries if any(r.run_id not in shipped for r in e.all_runs)]
             views.append(_view(f"board{len(views)}", board, table, folders, styles, sizes, own))
     return views
-
-
-def _compared(by_size: Sequence[Sequence[Entry]], folders: RunFolders) -> dict[str, list[Compared]]:
-    """Return the comparisons of each metric that charts offer, at every size."""
-    measures = chart_measures([entry for of_size in by_size for entry in of_size])
-    return {name: [compare_entries(m, of, folders) for of in by_size] for name, m in measures.items()}
 
 
 def _shown(entries: Sequence[Entry], own: Sequence[str], folders: RunFolders) -> list[str]:
@@ -127,7 +120,7 @@ def _view(
         filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
         for number, (entry, run) in enumerate(files)
     ]
-    costs_of = cost_chart(f"{key}-cost", entries, _compared([entries], folders), styles, shown)
+    costs_of = cost_chart(f"{key}-cost", entries, folders, styles, shown)
     charts = [sizes, costs_of, kept_chart(f"{key}-kept", entries, summaries)]
     own_runs = [run for entry in entries if entry.label in own for run in entry.all_runs]
     verdict, costs = board_verdict(own_runs, folders, board.runs), scoring_costs(entries)
