@@ -10,11 +10,10 @@ from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.records import LeftOut, R, Record, scan_records, warn_of
 from benchmark.results.report.leaderboard import settings_of
-from benchmark.results.result import Evaluation, Result
+from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 
 T = TypeVar("T")
-Evaluations = dict[str, list[Metric]]  # by evaluation set
 log = logging.getLogger(__name__)
 
 
@@ -54,7 +53,7 @@ def each_once(records: Mapping[Path, R]) -> dict[Path, R]:
         for path, record in found.items():
             known = kept.setdefault(identity(record), path)
             kept[identity(record)] = newest = max(known, path, key=lambda of: _finished(of, found[of]))
-            differs = _evaluations(found[known]) != _evaluations(record)
+            differs = _metrics(found[known]) != _metrics(record)
             if differs or found[known].run_id != record.run_id:
                 level = logging.WARNING if differs else logging.INFO
                 message = "%s and %s are the same run%s; %s finished last and counts"
@@ -106,8 +105,6 @@ class ResultsFolders:
         return each_once(found)
 
 
-def _evaluations(record: Record) -> list[Evaluations]:
-    """Return the metrics of each model of a run, or of an evaluation; nothing for other records."""
-    if isinstance(record, Result):
-        return [trained.evaluations for trained in record.downstream.values()]
-    return [record.evaluations] if isinstance(record, Evaluation) else []
+def _metrics(record: Record) -> list[tuple[str, Metric]]:
+    """Return the metrics of a run or an evaluation by their places; nothing for other records."""
+    return [(row.name, row.metric) for row in getattr(record, "rows", [])]
