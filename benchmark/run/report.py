@@ -141,7 +141,7 @@ def _publish(
     """Put the summary, the sizes and the first of each kind of added tables into Markdown files."""
     board = summary_board(boards)
     tables = {"leaderboard": summary_table(board, folders, boards)}
-    tables["sizes"] = size_table(board, boards, folders)
+    tables["sizes"] = size_table(board, boards)
     tables |= {name: named[0] for name, named in of_runs.items() if named}
     for file in files:
         if not file.is_file():

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 import numpy as np
 
@@ -254,18 +255,17 @@ def best_sizes(label: str, compared: Compared) -> str:
     return ", ".join(map(size_text, sizes)) if len(sizes) < len(rows) else "any"
 
 
-def size_table(board: Leaderboard, boards: Sequence[Leaderboard], folders: RunFolders) -> Table:
+def size_table(board: Leaderboard, boards: Sequence[Leaderboard]) -> Table:
     """Return each headline metric at every size, of the filters that were run at several; no rows without any."""
     by_size = sorted(same_setting(board, boards), key=lambda other: other.entries[0].size)
     measures = headlines(board.entries)
-    compared = [compare_entries(m, of.entries, folders) for m in measures for of in by_size]
     several = at_several_sizes(entry for other in by_size for entry in other.entries)
     labels = [entry.label for entry in board.entries if entry.label in several]
     rows = []
     for label in labels:
-        found = [(of, of.index(label)) for of in compared]
-        cells = [Cell(MISSING) if i is None else Cell(of.cell(of.entries[i]).text) for of, i in found]
-        rows.append([Cell(label), *cells])
+        of_label = [next((e for e in of.entries if label in {e.label, *e.same}), None) for of in by_size]
+        values = [(m, m.values(entry) if entry else []) for m in measures for entry in of_label]
+        rows.append(plain(label, *(m.text(fmean(of)) if of else MISSING for m, of in values)))
     sizes = [size_text(other.entries[0].size) for other in by_size]
     seeds = []
     for size, other in zip(sizes, by_size, strict=True):

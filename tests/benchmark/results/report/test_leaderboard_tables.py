@@ -197,7 +197,7 @@ def test_best_sizes_are_not_shown_to_be_worse(tmp_path: Path) -> None:
     table = summary_table(boards[1], folders, boards)
     column = table.header.index("best sizes")
     assert {row[0]: row[column] for row in texts(table)} == {"clip": "200k, 500k", "icc": "–"}
-    sizes = size_table(boards[1], boards, folders)
+    sizes = size_table(boards[1], boards)
     assert sizes.header == ["filter", "CIDEr, 100k", "CIDEr, 200k", "CIDEr, 500k"]
     assert [row[0] for row in texts(sizes)] == ["clip"]
     assert "best sizes" not in summary_table(boards[1], folders).header
