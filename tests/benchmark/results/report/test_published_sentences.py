@@ -185,5 +185,7 @@ def numbers() -> Iterator[tuple[str, list[str]]]:
 
 def test_numbers_in_sentences_are_those_of_the_results() -> None:
     for file, wanted in numbers():
-        text = " ".join((CONF.parent / file).read_text().split())
-        assert re.search(r"(?!\d).{,90}?(?<![\d.])".join(map(re.escape, wanted)), text), (file, wanted)
+        lines = (CONF.parent / file).read_text().splitlines()
+        text = " ".join(line for line in lines if not line.startswith("|"))  # no tables
+        near = r".{,90}?".join(rf"(?<![\d.]){re.escape(number)}(?!\d)" for number in wanted)
+        assert re.search(near, text), (file, wanted)
