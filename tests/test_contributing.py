@@ -19,7 +19,7 @@ from hydra import compose, initialize_config_dir
 
 from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.columns import choose_metrics
+from benchmark.results.report.frame import choose_metrics
 from benchmark.results.report.leaderboard import FAMILIES, leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.report_data import leaderboards_csv
@@ -114,7 +114,7 @@ def test_numbers_of_the_examples_show_in_every_table(tmp_path: Path) -> None:
     page = leaderboard_page([made], RunFolders({}), [])
     assert "Words" in page
     assert "length_error (words²) ↓" in page
-    assert choose_metrics(["words", "length_error"], [made], []) == {"Words", "length_error"}
+    assert choose_metrics(["words", "length_error"], [made]) == {"Words", "length_error"}
     (length_row,) = [
         line for line in leaderboards_csv(leaderboards([made])).splitlines() if "length_e" in line
     ]

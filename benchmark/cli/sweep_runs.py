@@ -37,7 +37,7 @@ from benchmark.core.records import scan_records
 from benchmark.core.sanitize import map_texts, redact
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard import leaderboards
-from benchmark.results.report.summary import summary_table
+from benchmark.results.report.leaderboard_tables import summary_table
 from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Result

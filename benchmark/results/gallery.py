@@ -12,7 +12,7 @@ from benchmark.core.batch import SampleError
 from benchmark.core.bounds import NO_BOUNDS, Bounds
 from benchmark.core.hashes import hash_text
 from benchmark.core.images import THUMBNAIL
-from benchmark.core.ties import HighestHashes, hash_uids, highest
+from benchmark.core.ties import HighestHashes, hash_uids
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of, selected_samples
@@ -139,12 +139,9 @@ class Ranking:
         wanted = np.flatnonzero(self.wants(scores))
         uids = np.concatenate([self.pairs[0], uids[wanted]])
         scores = np.concatenate([self.pairs[1].astype(scores.dtype), scores[wanted]])
-        count = min(PAIRS, len(uids))
-        inside = np.zeros(len(uids), bool)
-        inside[highest(scores, uids, count if self.best else len(uids) - count, self.seed)] = True
-        chosen = np.flatnonzero(inside == self.best)
-        order = np.lexsort((hash_uids(uids[chosen], self.seed), scores[chosen]))[::-1]
-        self.pairs = uids[chosen[order]], scores[chosen[order]]
+        order = np.lexsort((hash_uids(uids, self.seed), scores))[::-1]
+        chosen = order[:PAIRS] if self.best else order[-PAIRS:]
+        self.pairs = uids[chosen], scores[chosen]
 
 
 def thumbnails(tars: Pool, uids: UidArray) -> dict[str, bytes]:

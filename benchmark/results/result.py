@@ -1,6 +1,8 @@
 """The records of a run and of an evaluation, which the report reads."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 from benchmark.core.batch import NO_SCORE
@@ -27,6 +29,30 @@ class Contamination:
 
 
 @dataclass(frozen=True)
+class Row:
+    """A row of the frame from which every table is made: a metric of a run's model on an evaluation set."""
+
+    run: "Result | Evaluation"
+    model: str  # of an evaluation its label
+    evaluation: str
+    metric: Metric
+
+    @property
+    def name(self) -> str:
+        """Its place: ``model/evaluation set/metric``."""
+        return f"{self.model}/{self.evaluation}/{self.metric.name}"
+
+
+def _rows(run: "Result | Evaluation", models: Mapping[str, Mapping[str, Sequence[Metric]]]) -> list[Row]:
+    return [
+        Row(run, model, evaluation, metric)
+        for model, evaluations in models.items()
+        for evaluation, metrics in evaluations.items()
+        for metric in metrics
+    ]
+
+
+@dataclass(frozen=True)
 class Evaluation(Provenance):
     """One evaluation without a run."""
 
@@ -37,6 +63,11 @@ class Evaluation(Provenance):
     identity: dict[str, Any]  # kind, settings and revision of weights of the evaluated model
     evaluations: dict[str, list[Metric]]
     config: dict[str, Any]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """All metrics."""
+        return _rows(self, {self.label: self.evaluations})
 
 
 @dataclass(frozen=True)
@@ -108,18 +139,16 @@ class Result(Provenance):
         outside = sum(n for why, n in drops.items() if why.startswith((NO_SCORE, *OUTSIDE)))
         return self.selection.scored + lost + outside
 
+    @cached_property
+    def rows(self) -> list[Row]:
+        """All metrics, model by model."""
+        return _rows(self, {model: trained.evaluations for model, trained in self.downstream.items()})
+
     def metrics(self, model: str, evaluation: str) -> list[Metric]:
         """Return the metrics of a model on an evaluation set; none if the run did not train or evaluate it."""
-        trained = self.downstream.get(model)
-        return trained.evaluations.get(evaluation, []) if trained else []
+        return [row.metric for row in self.rows if (row.model, row.evaluation) == (model, evaluation)]
 
     @property
     def failed_metrics(self) -> list[str]:
         """The metrics that are absent for an unexpected error, as ``model/evaluation set/metric failed: reason``."""
-        return [
-            f"{model}/{evaluation}/{metric.name} {metric.reason}"
-            for model, trained in self.downstream.items()
-            for evaluation, metrics in trained.evaluations.items()
-            for metric in metrics
-            if metric.failed
-        ]
+        return [f"{row.name} {row.metric.reason}" for row in self.rows if row.metric.failed]

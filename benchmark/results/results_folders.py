@@ -1,8 +1,7 @@
 """Several results folders, read as one, and each run once."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -11,32 +10,23 @@ from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.records import LeftOut, R, Record, scan_records, warn_of
 from benchmark.results.report.leaderboard import settings_of
-from benchmark.results.result import Evaluation, Result
+from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
 
 T = TypeVar("T")
-Evaluations = dict[str, list[Metric]]  # by evaluation set
 log = logging.getLogger(__name__)
-
-
-@contextmanager
-def damage_as_one_line(path: Path) -> Iterator[None]:
-    """Raise `UserError` if a file that a run left cannot be read within the block."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UserError(f"{path} cannot be read ({reason}); move it away, or run it again") from None
 
 
 def read_or_leave_out(read: Callable[[Path], T], path: Path, absent: T) -> T:
     """Return the content of a file that a run left; `absent`, with a warning, if it is damaged."""
     try:
-        with damage_as_one_line(path):
-            return read(path)
+        return read(path)
     except UserError as error:
         _warn_once(str(error))
-        return absent
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        _warn_once(f"{path} cannot be read ({reason}); move it away, or run it again")
+    return absent
 
 
 @cache
@@ -63,7 +53,7 @@ def each_once(records: Mapping[Path, R]) -> dict[Path, R]:
         for path, record in found.items():
             known = kept.setdefault(identity(record), path)
             kept[identity(record)] = newest = max(known, path, key=lambda of: _finished(of, found[of]))
-            differs = _evaluations(found[known]) != _evaluations(record)
+            differs = _metrics(found[known]) != _metrics(record)
             if differs or found[known].run_id != record.run_id:
                 level = logging.WARNING if differs else logging.INFO
                 message = "%s and %s are the same run%s; %s finished last and counts"
@@ -115,8 +105,6 @@ class ResultsFolders:
         return each_once(found)
 
 
-def _evaluations(record: Record) -> list[Evaluations]:
-    """Return the metrics of each model of a run, or of an evaluation; nothing for other records."""
-    if isinstance(record, Result):
-        return [trained.evaluations for trained in record.downstream.values()]
-    return [record.evaluations] if isinstance(record, Evaluation) else []
+def _metrics(record: Record) -> list[tuple[str, Metric]]:
+    """Return the metrics of a run or an evaluation by their places; nothing for other records."""
+    return [(row.name, row.metric) for row in getattr(record, "rows", [])]

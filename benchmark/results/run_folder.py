@@ -1,21 +1,54 @@
-"""The files in the folder of a run: pairs and evaluation images as thumbnails, and captions."""
+"""The files in the folder of a run: statistics of the kept pairs, thumbnails of pairs and images, captions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from benchmark.core.paths import atomic_write
+from pydantic import TypeAdapter
+
+from benchmark.core.paths import atomic_write, write_text
+from benchmark.core.records import json_text
 from benchmark.results.results_folders import read_or_leave_out
-from benchmark.results.selection_summary import FILE as SUMMARY
-from benchmark.results.selection_summary import SelectionSummary, read_selection_summary
 from downstream.evaluation.captioning import read_coco_results
 from downstream.metrics.metric import ImageId
 
-GALLERY, EXAMPLES = "gallery.parquet", "examples.parquet"
+SUMMARY, GALLERY, EXAMPLES = "selection.json", "gallery.parquet", "examples.parquet"
 CAPTION_CHARACTERS = 300
 T = TypeVar("T")
 Place = Literal["top", "kept", "dropped", "bottom", "passing", "failing"]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Pairs of the pool, and the kept ones, in n bins with n + 1 edges; the outer bins include pairs beyond."""
+
+    edges: tuple[float, ...]
+    pool: tuple[int, ...]
+    kept: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Fractions:
+    """How frequent a value is among pairs of the pool, and among kept pairs, from 0 to 1."""
+
+    pool: float
+    kept: float
+
+
+@dataclass(frozen=True)
+class SelectionSummary:
+    """The kept pairs next to the pool."""
+
+    scores: Histogram  # histogram of all scores
+    # Pairs of the pool, and kept pairs, that everything below `scores` was counted on.
+    sampled: tuple[int, int]
+    # By what is counted, e.g. ``words per caption``, ``image side (pixels)``.
+    histograms: Mapping[str, Histogram]
+    # Fractions by property, e.g. ``language``, then by its value.
+    shares: Mapping[str, Mapping[str, Fractions]]
+    # Fractions of captions with a word, for the words that the selection changes most.
+    words: Mapping[str, Fractions]
 
 
 @dataclass(frozen=True)
@@ -40,6 +73,11 @@ class Example:
     image: str
     references: tuple[str, ...]
     thumbnail: bytes
+
+
+def write_selection_summary(folder: Path, summary: SelectionSummary) -> None:
+    """Write ``selection.json`` in the folder of a run."""
+    write_text(folder / SUMMARY, json_text(asdict(summary)))
 
 
 def write_gallery(folder: Path, pairs: Sequence[GalleryPair]) -> None:
@@ -71,7 +109,8 @@ class RunFiles:
 
     def summary(self) -> SelectionSummary | None:
         """Return the statistics of the pairs that the run kept."""
-        return self._read(SUMMARY, read_selection_summary, None)
+        adapter = TypeAdapter(SelectionSummary)
+        return self._read(SUMMARY, lambda path: adapter.validate_json(path.read_bytes()), None)
 
     def gallery(self) -> list[GalleryPair]:
         """Return pairs of the pool at places of the filter's ranking."""

@@ -14,7 +14,7 @@ from benchmark.core.ties import hash_uids
 from benchmark.core.uids import UID_DTYPE, UidArray
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
-from benchmark.results.selection_summary import Fractions, Histogram, SelectionSummary
+from benchmark.results.run_folder import Fractions, Histogram, SelectionSummary
 from benchmark.scoring.score_table import ArraySource, Block, ScoreSource
 
 BINS = 60

@@ -86,23 +86,14 @@ def result_values(result: Result, references: Sequence[Result]) -> dict[str, flo
     values = {f"kept/{kind}": float(count) for kind, count in result.kept.items()}
     if result.selection.threshold is not None:
         values["threshold"] = result.selection.threshold
-    of_random = [_metrics(run) for run in references]
-    for name, (value, interval) in _metrics(result).items():
-        values[name] = value
-        if interval:
-            values[f"{name}/low"], values[f"{name}/high"] = interval
-        if named := [metrics[name][0] for metrics in of_random if name in metrics]:
-            values[f"{name}/{REFERENCE}"] = statistics.fmean(named)
-            values[f"{name}/above_{REFERENCE}"] = value - statistics.fmean(named)
+    for row in result.rows:
+        if row.metric.value is None:
+            continue
+        values[row.name] = row.metric.value
+        if row.metric.interval:
+            values[f"{row.name}/low"], values[f"{row.name}/high"] = row.metric.interval
+        same = [other.metric.value for run in references for other in run.rows if other.name == row.name]
+        if of_random := [value for value in same if value is not None]:
+            values[f"{row.name}/{REFERENCE}"] = statistics.fmean(of_random)
+            values[f"{row.name}/above_{REFERENCE}"] = row.metric.value - statistics.fmean(of_random)
     return values
-
-
-def _metrics(result: Result) -> dict[str, tuple[float, tuple[float, float] | None]]:
-    """Return the value and the interval of each metric that has a value."""
-    return {
-        f"{model}/{evaluation}/{metric.name}": (metric.value, metric.interval)
-        for model, trained in result.downstream.items()
-        for evaluation, metrics in trained.evaluations.items()
-        for metric in metrics
-        if metric.value is not None
-    }

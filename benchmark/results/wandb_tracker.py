@@ -15,8 +15,7 @@ from PIL import Image
 
 from benchmark.core.sanitize import visible
 from benchmark.results.result import Result
-from benchmark.results.run_folder import RunFiles
-from benchmark.results.selection_summary import Histogram
+from benchmark.results.run_folder import Histogram, RunFiles
 from benchmark.results.trackers import (
     HISTOGRAM,
     SAMPLES_SEEN,

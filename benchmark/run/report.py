@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,13 +15,24 @@ from benchmark.core.records import warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.columns import choose_metrics, evaluations_of, only_metrics
-from benchmark.results.report.leaderboard import REFERENCE, Leaderboard, leaderboards, report_title
-from benchmark.results.report.leaderboard_tables import LEGEND, leaderboard
+from benchmark.results.report.frame import choose_metrics, only_metrics
+from benchmark.results.report.leaderboard import (
+    REFERENCE,
+    Leaderboard,
+    leaderboards,
+    of_protocol,
+    report_title,
+)
+from benchmark.results.report.leaderboard_tables import (
+    LEGEND,
+    leaderboard,
+    size_table,
+    summary_board,
+    summary_table,
+)
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.report.run_tables import evaluation_tables
-from benchmark.results.report.summary import publish, size_table, summary_board, summary_table
-from benchmark.results.report.table import Table, left_out_tables, to_markdown
+from benchmark.results.report.table import Table, left_out_tables, publish, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders, read_runs
@@ -40,48 +50,48 @@ def report(job: Job) -> None:
         _report(job, [job.results_dir, *others])
 
 
-def _report(job: Job, folders: Sequence[Path]) -> None:
-    """Write the report on the results in `folders` to the first of them."""
+def _report(job: Job, paths: Sequence[Path]) -> None:
+    """Write the report on the results in the folders `paths` to the first of them."""
     task = job.cfg.task
-    source = ResultsFolders(folders)
+    source = ResultsFolders(paths)
     runs = source.read(Result)
     results, evaluations = list(runs.values()), list(source.read(Evaluation).values())
     names, chosen = _metric_names(job), None
     if names is not None and (results or evaluations):
-        chosen = choose_metrics(names, results, evaluations)
+        chosen = choose_metrics(names, [*results, *evaluations])
         results = [only_metrics(result, chosen) for result in results]
-        evaluations = [replace(e, evaluations=evaluations_of(e.evaluations, chosen)) for e in evaluations]
+        evaluations = [only_metrics(evaluation, chosen) for evaluation in evaluations]
     boards = leaderboards(results)
     shipped = [run if chosen is None else only_metrics(run, chosen) for run in _shipped_runs(boards)]
     places = {run.run_id: REFERENCE_RESULTS / run.run_id for run in shipped}
-    beside = RunFolders(places | {run.run_id: path.parent / run.run_id for path, run in runs.items()})
+    folders = RunFolders(places | {run.run_id: path.parent / run.run_id for path, run in runs.items()})
     additions = _additions(task.additions)
-    of_boards = leaderboard(results, beside, shipped, additions)
+    of_boards = leaderboard(results, folders, shipped, additions)
     others = evaluation_tables(evaluations) + additions.of_records(source)
     whole = [run for run in results if not run.protocol.is_quick_try]
-    of_runs, pages = additions.of_runs(whole, beside), additions.pages(source)
+    of_runs, pages = additions.of_runs(whole, folders), additions.pages(source)
     tables = of_boards + [table for named in of_runs.values() for table in named] + others
     left_out = list(source.left_out.values())
     warn_of(left_out)
     if not tables and not pages:
-        named = ", ".join(map(str, folders))
+        named = ", ".join(map(str, paths))
         readable = " that can be read" if left_out else ""
         raise UserError(
             f"results_dir={named} holds no results{readable}; run `python -m benchmark filter=random,clip` first"
         )
     for name, page in pages.items():
-        _write(folders[0] / name, page)
-    summaries = [summary_table(board, beside, boards, shipped) for board in boards]
+        _write(paths[0] / name, page)
+    summaries = [summary_table(board, folders, boards, shipped) for board in boards]
     print_tables(tables if task.full else summaries + others)
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += (additions.references(chosen) if results else []) + left_out_tables(left_out)
-    page = leaderboard_page(results, beside, tables[len(of_boards) :], shipped)
-    _write(folders[0] / "report.html", page)
+    page = leaderboard_page(results, folders, tables[len(of_boards) :], shipped)
+    _write(paths[0] / "report.html", page)
     if task.publish:
-        _publish([Path(name) for name in task.publish], boards, of_runs, beside)
-    _write(folders[0] / "report.csv", leaderboards_csv(boards))
-    _write(folders[0] / "report.json", leaderboards_json(boards, left_out))
-    _write(folders[0] / "report.md", to_markdown(report_title(boards), LEGEND, tables))
+        _publish([Path(name) for name in task.publish], boards, of_runs, folders)
+    _write(paths[0] / "report.csv", leaderboards_csv(boards))
+    _write(paths[0] / "report.json", leaderboards_json(boards, left_out))
+    _write(paths[0] / "report.md", to_markdown(report_title(boards), LEGEND, tables))
 
 
 def _additions(name: str | None) -> Additions:
@@ -97,17 +107,18 @@ def _shipped_runs(boards: Sequence[Leaderboard]) -> list[Result]:
 
     That is random selection, and if no two filters compete in a protocol, all filters.
     """
-    lacking = dict[str, tuple[set[str], bool]]()
+    lacking = []
     for board in boards:
         own, few = {run.filter for run in board.runs}, sum(entry.competes for entry in board.entries) < 2
         if few or REFERENCE not in own:
-            lacking[board.protocol.fingerprint] = own, few
-    shipped = []
-    for run in read_runs(REFERENCE_RESULTS) if lacking else []:
-        own, few = lacking.get(run.protocol.fingerprint, ({run.filter}, False))
-        if run.filter not in own and (few or run.filter == REFERENCE):
-            shipped.append(run)
-    return shipped
+            lacking.append((board.protocol, own, few))
+    committed = read_runs(REFERENCE_RESULTS) if lacking else []
+    return [
+        run
+        for protocol, own, few in lacking
+        for run in of_protocol(committed, protocol)
+        if run.filter not in own and (few or run.filter == REFERENCE)
+    ]
 
 
 def _metric_names(job: Job) -> list[str] | None:
@@ -130,7 +141,7 @@ def _publish(
     """Put the summary, the sizes and the first of each kind of added tables into Markdown files."""
     board = summary_board(boards)
     tables = {"leaderboard": summary_table(board, folders, boards)}
-    tables["sizes"] = size_table(board, boards, folders)
+    tables["sizes"] = size_table(board, boards)
     tables |= {name: named[0] for name, named in of_runs.items() if named}
     for file in files:
         if not file.is_file():

@@ -18,14 +18,14 @@ from benchmark.results.gallery import examples, gallery
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import provenance
 from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.leaderboard import of_protocol
 from benchmark.results.report.run_tables import random_runs, run_table
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
 from benchmark.results.results_folders import read_runs
-from benchmark.results.run_folder import write_examples, write_gallery
+from benchmark.results.run_folder import write_examples, write_gallery, write_selection_summary
 from benchmark.results.selection_statistics import summarise
-from benchmark.results.selection_summary import write_selection_summary
 from benchmark.results.stopwatch import Stopwatch
 from benchmark.results.trackers import NoTracker
 from benchmark.run.config import filter_family, recorded, resolved
@@ -171,7 +171,7 @@ def write_result(
     _, random = random_runs(result, others, committed)
     places = {r.run_id: REFERENCE_RESULTS / r.run_id for r in committed}
     places |= {r.run_id: folder / r.run_id for r in others}
-    same = [r for r in others if r.protocol.fingerprint == protocol.fingerprint]
+    same = of_protocol(others, protocol)
     # A verdict reads the scores of single images of all these runs.
     wanted = not (job.sweep and isinstance(job.tracker, NoTracker))
     verdict = board_verdict(same, RunFolders(places), committed).lines if wanted else []

@@ -10,7 +10,8 @@ import numpy as np
 
 from benchmark.results.protocol import size_text
 from benchmark.results.report.certainty import Compared, RunFolders, certainty_notes, compare_entries
-from benchmark.results.report.leaderboard import Entry, Measure, by_setting, group, headlines
+from benchmark.results.report.frame import Measure, headlines
+from benchmark.results.report.leaderboard import Entry, by_setting, group
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Result
 from pairsift.studies.published_figures import ICC, paper_figure, published_tables
@@ -110,7 +111,9 @@ def _claim_row(finding: Finding, compared: Compared) -> list[Cell]:
     named = [name if size == MIDDLE else f"{name} {size_text(size)}" for name, size in finding.sides]
     paper = ", ".join(f"{n} {figure:.1f}" for n, figure in zip(named, finding.paper_figures(), strict=True))
     noise = " " + compared.noises[0] if len(compared.noises) == 1 else ""
-    ours = ", ".join((compared.text(compared.entries[index]) + noise).strip() for index in (better, worse))
+    ours = ", ".join(
+        (compared.cell(compared.entries[index]).whole + noise).strip() for index in (better, worse)
+    )
     metric = f"{finding.measure.label}, COCO"
     return plain(finding.claim, metric, paper, ours, agrees, f"Table {finding.source}")
 

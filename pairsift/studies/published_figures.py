@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from benchmark.results.protocol import size_text
-from benchmark.results.report.columns import SHORT
-from benchmark.results.report.leaderboard import Entry, Measure
+from benchmark.results.report.frame import SHORT, Measure
+from benchmark.results.report.leaderboard import Entry
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 
 FOLDER = Path(__file__).parent / "published"

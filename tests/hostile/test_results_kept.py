@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from benchmark.core.disk import writable_results
-from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.records import json_text, read_records, scan_records, write_record
-from benchmark.results.report.certainty import RunFolders, read_image_scores
+from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.report_data import leaderboards_csv
@@ -72,13 +71,17 @@ def test_a_damaged_result_is_left_out_with_its_reason(tmp_path: Path, damage: Da
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_scores_of_images_are_one_line(tmp_path: Path, damage: Damage) -> None:
+def test_damaged_scores_of_images_are_one_line(
+    tmp_path: Path, damage: Damage, caplog: pytest.LogCaptureFixture
+) -> None:
     kept = ImageScores()
     kept.add("coco", "CIDEr", range(1_000), [0.5] * 1_000)
-    kept.write(tmp_path)
-    damage(tmp_path / IMAGE_SCORES)
-    with pytest.raises(UserError, match="cannot be read"):
-        read_image_scores(tmp_path)
+    kept.write(tmp_path / "captioner")
+    damage(tmp_path / "captioner" / IMAGE_SCORES)
+    made = result("random")
+    assert RunFolders({made.run_id: tmp_path}).image_scores(made, "captioner") == {}
+    (line,) = caplog.messages
+    assert "cannot be read" in line
 
 
 def test_a_changed_number_is_noticed(tmp_path: Path) -> None:

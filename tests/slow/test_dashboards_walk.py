@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmark.results.wandb_files import OfflineRun
+from tests.benchmark.results.recorded_wandb import record
 from tests.command_line import Run, assert_one_line
 from tests.demos import SMALL_RUN
 from tests.extras import needs_extra
@@ -23,13 +23,14 @@ def test_from_a_sweep_to_the_page(
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
 
+    recorded = record(monkeypatch)
     done = run(f"filter={','.join(FILTERS)}", *small_demo, *SMALL_RUN, "tracker=wandb", "validate_every=128")
     assert done.returncode == 0, done.stderr
-    runs = {name: OfflineRun(tmp_path, f"demo-{name}-*") for name in FILTERS}
-    assert [logged.config["filter_name"] for logged in runs.values()] == [*FILTERS]
-    assert len({logged.run.run_group for logged in runs.values()}) == 1
-    assert len({logged.config["protocol_fingerprint"] for logged in runs.values()}) == 1
-    for logged in runs.values():
+    runs = {logged.config["filter_name"]: logged for logged in recorded.values()}
+    assert [*runs] == [*FILTERS]
+    assert len({logged.run.group for logged in recorded.values()}) == 1
+    assert len({logged.config["protocol_fingerprint"] for logged in recorded.values()}) == 1
+    for logged in recorded.values():
         assert any("dual_encoder/loss" in row for row in logged.history)
         assert {"subset", "result"} <= set(logged.artifacts)
 

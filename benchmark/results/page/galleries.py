@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from benchmark.core.hashes import hash_bytes
+from benchmark.results.page.charts import score_chart
 from benchmark.results.page.plotly_charts import Chart
-from benchmark.results.page.selection_charts import score_chart
 from benchmark.results.report.leaderboard import Entry
-from benchmark.results.run_folder import Example, GalleryPair, RunFiles
-from benchmark.results.selection_summary import Fractions, SelectionSummary
+from benchmark.results.run_folder import Example, Fractions, GalleryPair, RunFiles, SelectionSummary
 
 BUDGET = 4_500_000  # characters of base64 in the page
 PLACES = {
@@ -29,16 +28,11 @@ class Images:
     def __init__(self, wanted: Iterable[bytes], budget: int = BUDGET) -> None:
         self.encoded: dict[str, str] = {}
         self.left_out = False
-        room, seen = budget, set[str]()
-        for data in wanted:
-            name = hash_bytes(data, 12)
-            if not data or name in seen:
-                continue
-            seen.add(name)
+        for name, data in {hash_bytes(data, 12): data for data in wanted if data}.items():
             encoded = base64.b64encode(data).decode()
-            if len(encoded) <= room:
+            if len(encoded) <= budget:
                 self.encoded[name] = encoded
-                room -= len(encoded)
+                budget -= len(encoded)
             else:
                 self.left_out = True
 

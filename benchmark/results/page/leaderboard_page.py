@@ -1,9 +1,10 @@
 """``report.html``: leaderboards, charts, galleries and all tables, in one file that loads nothing."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 
+from benchmark.results.page.charts import cost_chart, kept_chart, size_chart
 from benchmark.results.page.galleries import (
     CaptionedSet,
     FilterPanel,
@@ -13,35 +14,32 @@ from benchmark.results.page.galleries import (
     thumbnails,
 )
 from benchmark.results.page.html_page import render
-from benchmark.results.page.page_tables import (
-    LEGEND,
-    PageTable,
-    chart_measures,
-    page_tables,
-    ranked,
-    seconds_text,
-)
 from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
-from benchmark.results.page.quality_charts import cost_chart, size_chart
-from benchmark.results.page.selection_charts import kept_chart
-from benchmark.results.report.certainty import RANKS, Compared, RunFolders, compare_entries
-from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, scoring_costs
+from benchmark.results.report.certainty import RANKS, RunFolders, compare_entries
+from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, scoring_costs, seconds_text
+from benchmark.results.report.frame import headlines
 from benchmark.results.report.leaderboard import (
     REFERENCE,
     Entry,
     Leaderboard,
-    Measure,
     group,
-    headlines,
     leaderboards,
     report_title,
 )
+from benchmark.results.report.leaderboard_tables import board_tables, headline_table
 from benchmark.results.report.table import Table
 from benchmark.results.report.verdicts import BoardVerdict, board_verdict
 from benchmark.results.result import Result
 from benchmark.results.run_folder import RunFiles
 
 SHOWN = 8  # filters that a leaderboard shows until the reader asks for all
+LEGEND = (
+    "A cell has the value, its 95% interval on the scale of the column, the rank, and the difference from random"
+    " selection in the unit of the metric, in brackets unless one of both is better. The oracle reads the planted"
+    " grades: a reference, not an upper bound, in no rank. Scoring is in processor seconds, or if no result has them"
+    " in seconds on the clock, summed over workers.",
+    RANKS,
+)
 
 
 @dataclass(frozen=True)
@@ -50,62 +48,50 @@ class LeaderboardView:
 
     key: str  # begins the names of its parts
     board: Leaderboard
-    first: Result  # its first run
-    seeds: list[int]  # numbers of seeds of its filters
     verdict: BoardVerdict
     cheapest: list[str]  # of each verdict: the filter that scores fastest, with its cost; empty if unknown
     machine: str  # on which these costs were measured
     shown: Sequence[str]  # filters shown at first
     shipped: frozenset[str]  # filters whose results are not the user's
-    tables: list[PageTable]
+    tables: dict[str, Table]  # by the name that the reader picks; the first has the headline metrics
     charts: list[Chart]
     panels: list[FilterPanel]
     captioned: list[CaptionedSet]
-    missing: list[str]  # filters without the files of their run
+
+    @property
+    def seeds(self) -> list[int]:
+        """The numbers of seeds of its filters."""
+        return sorted({len(entry.runs) for entry in self.board.entries})
 
 
 def leaderboard_views(
     results: Sequence[Result], folders: RunFolders, shipped: Collection[str] = ()
 ) -> list[LeaderboardView]:
     """Return the leaderboards, one per protocol; `shipped` are ids of runs that only serve to compare."""
-    boards = leaderboards(results)
-    own = {
-        board.title: [e.label for e in board.entries if any(run.run_id not in shipped for run in e.all_runs)]
-        for board in boards
-    }
-    shown = {board.title: _shown(board.entries, own[board.title]) for board in boards}
-    largest_first = sorted(boards, key=lambda board: -len(board.entries))
-    at_first = list(dict.fromkeys(label for board in largest_first for label in shown[board.title]))
-    views: list[LeaderboardView] = []
+    boards, views = leaderboards(results), list[LeaderboardView]()
     for number, (_, same) in enumerate(groupby(boards, lambda board: board.protocol.setting)):
         of_setting = list(same)
-        entries = [entry for board in of_setting for entry in board.entries]
-        all_sizes = group([run for entry in entries for run in entry.runs])  # one label at all sizes
-        first = [entry for label in at_first for entry in entries if entry.label == label]
-        styles = line_styles([*first, *all_sizes, *entries])
-        by_size = [[e for e in all_sizes if e.size == size] for size in sorted({e.size for e in all_sizes})]
-        metrics = _compared(chart_measures(all_sizes), by_size, folders)
-        sizes = size_chart(f"sizes{number}", all_sizes, metrics, styles)
-        views += [
-            _view(f"board{key}", board, folders, styles, sizes, shown[board.title], own[board.title])
-            for key, board in enumerate(of_setting, len(views))
+        tables = [headline_table(board, folders, boards) for board in of_setting]
+        entries = [
+            entry for table in sorted(tables, key=lambda t: -len(t.entries)) for entry in table.entries
         ]
+        all_sizes = group([run for entry in entries for run in entry.runs])  # one label at all sizes
+        styles = line_styles([*entries, *all_sizes])
+        sizes = size_chart(f"sizes{number}", all_sizes, folders, styles)
+        for board, table in zip(of_setting, tables, strict=True):
+            own = [e.label for e in table.entries if any(r.run_id not in shipped for r in e.all_runs)]
+            views.append(_view(f"board{len(views)}", board, table, folders, styles, sizes, own))
     return views
 
 
-def _compared(
-    measures: Mapping[str, Measure], by_size: Sequence[Sequence[Entry]], folders: RunFolders
-) -> dict[str, list[Compared]]:
-    return {name: [compare_entries(m, of, folders) for of in by_size] for name, m in measures.items()}
-
-
-def _shown(entries: Sequence[Entry], own: Sequence[str]) -> list[str]:
+def _shown(entries: Sequence[Entry], own: Sequence[str], folders: RunFolders) -> list[str]:
     """Return the labels of at most `SHOWN` filters: `own` if not all are, random, the oracle, the best."""
     aside = [entry.label for entry in entries if entry.label == REFERENCE]
     aside += [entry.label for entry in entries if not entry.competes][:1]
     competing = [entry for entry in entries if entry.competes]
-    best_first = [ranked(competing, measure) for measure in headlines(entries)] or [competing]
-    on_top = [entry.label for position in zip(*best_first, strict=True) for entry in position]
+    compared = [compare_entries(measure, competing, folders) for measure in headlines(entries)]
+    best_first = [[of.entries[index].label for index in of.ranking] for of in compared]
+    on_top = [label for position in zip_longest(*best_first) for label in position if label]
     first = [*(own if len(own) < len(entries) else []), *aside, *on_top, *(e.label for e in entries)]
     return list(dict.fromkeys(first))[:SHOWN]
 
@@ -113,18 +99,17 @@ def _shown(entries: Sequence[Entry], own: Sequence[str]) -> list[str]:
 def _view(
     key: str,
     board: Leaderboard,
+    headline: Table,
     folders: RunFolders,
     styles: Styles,
     sizes: Chart | None,
-    shown: Sequence[str],
     own: Sequence[str],
 ) -> LeaderboardView:
-    """Return one leaderboard; `styles` and the chart of `sizes` belong to its setting.
+    """Return one leaderboard; `styles` and the chart of `sizes` belong to its setting, `own` filters are the user's.
 
     Of several seeds the files of the first are read, of other results than the user's only if they are shown.
     """
-    measures = headlines(board.entries)
-    entries = ranked(board.entries, measures[0]) if measures else board.entries
+    entries, shown = headline.entries, _shown(board.entries, own, folders)
     files = [
         (entry, RunFiles(folders.folders.get(entry.runs[0].run_id)))
         for entry in entries
@@ -135,30 +120,28 @@ def _view(
         filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
         for number, (entry, run) in enumerate(files)
     ]
-    first, costs = entries[0].runs[0], scoring_costs(entries)
-    captioned = captioned_sets(files)
-    compared = _compared(chart_measures(entries), [entries], folders)
-    costs_of = cost_chart(f"{key}-cost", entries, compared, styles, shown)
+    costs_of = cost_chart(f"{key}-cost", entries, folders, styles, shown)
     charts = [sizes, costs_of, kept_chart(f"{key}-kept", entries, summaries)]
     own_runs = [run for entry in entries if entry.label in own for run in entry.all_runs]
-    verdict = board_verdict(own_runs, folders, board.runs)
+    verdict, costs = board_verdict(own_runs, folders, board.runs), scoring_costs(entries)
     cheapest = [_cheapest(of_metric.as_good, costs) for of_metric in verdict.verdicts]
-    shipped = frozenset(entry.label for entry in entries if entry.label not in own)
+    scored = [entry.runs[0] for entry in cheapest if entry]
+    machine = " and ".join(dict.fromkeys(run.machine for run in scored))
+    if any(has_toy_models(run.selection.config) for run in scored):
+        machine += ", with the demo's toy models"
+    others = {table.title.removeprefix(f"{board.title}: "): table for table in board_tables(board, folders)}
     return LeaderboardView(
         key=key,
         board=board,
-        first=first,
-        seeds=sorted({len(entry.runs) for entry in entries}),
         verdict=verdict,
         cheapest=[_cost(entry, costs) if entry else "" for entry in cheapest],
-        machine=_machine([entry for entry in cheapest if entry]),
+        machine=machine,
         shown=shown,
-        shipped=shipped,
-        tables=page_tables(entries, folders),
+        shipped=frozenset(entry.label for entry in entries if entry.label not in own),
+        tables={"headline metrics": headline} | others,
         charts=[chart for chart in charts if chart],
         panels=panels,
-        captioned=captioned,
-        missing=[panel.label for panel in panels if not panel.scores],
+        captioned=captioned_sets(files),
     )
 
 
@@ -173,13 +156,6 @@ def _cost(entry: Entry, costs: ScoringCosts) -> str:
     on = "on one core" if costs.unit == "processor s" else "of one worker"
     pairs = f"the {entry.runs[0].pairs_read:,} pairs of this pool"
     return f"{entry.label}, {seconds_text(costs.seconds[entry.label] or 0)} {on} for {pairs}"
-
-
-def _machine(entries: Sequence[Entry]) -> str:
-    """Return the machines on which the entries were scored, and whether toy models scored them."""
-    runs = [entry.runs[0] for entry in entries]
-    toys = ", with the demo's toy models" * any(has_toy_models(run.selection.config) for run in runs)
-    return " and ".join(dict.fromkeys(run.machine for run in runs)) + toys
 
 
 def leaderboard_page(
@@ -198,11 +174,11 @@ def leaderboard_page(
         charts,
         title=report_title([view.board for view in views]),
         views=views,
-        first=max(views, key=lambda view: len(view.panels), default=None),  # shown first
+        first_view=max(views, key=lambda view: len(view.panels), default=None),  # shown first
         images=images,
         tables=tables,
-        legend=[*LEGEND, RANKS],
-        metric_sets=list(dict.fromkeys(table.name for view in views for table in view.tables)),
+        legend=LEGEND,
+        metric_sets=list(dict.fromkeys(name for view in views for name in view.tables)),
         provenance=_provenance(results),
     )
 

@@ -1,20 +1,21 @@
 """The filters of a leaderboard compared by a headline metric: how sure each comparison is."""
 
-import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.results.protocol import size_text
-from benchmark.results.report.columns import unit_of
-from benchmark.results.report.leaderboard import REFERENCE, Entry, Measure
+from benchmark.results.report.frame import Measure, unit_of
+from benchmark.results.report.leaderboard import Entry
 from benchmark.results.report.significance import OVER_IMAGES, OVER_SEEDS, Comparison, Estimate, compare
-from benchmark.results.report.table import MISSING, Cell, Table, plain
+from benchmark.results.report.table import MISSING, Cell
 from benchmark.results.result import Result
-from benchmark.results.results_folders import damage_as_one_line, read_or_leave_out
+from benchmark.results.results_folders import read_or_leave_out
 from downstream.metrics.corpus_scores import Doubles, count_names, score_of_sums
 from downstream.metrics.intervals import IMAGE_SCORES, LABEL, class_weights
 
@@ -34,7 +35,7 @@ RANKS = "Rank: the range that the filters called better leave, among the filters
 class ImageSums:
     """Sums of one metric, or of one of its counts, over the queries of n images."""
 
-    images: npt.NDArray[np.object_]  # ids, ascending, (n,)
+    images: Any  # ids as an array of pyarrow, ascending, (n,)
     sums: Doubles  # the sum of each image's values, (n,)
     queries: Doubles  # queries per image, (n,)
 
@@ -46,40 +47,22 @@ def read_image_scores(folder: Path) -> ImageScores:
     """Read the scores of single images in the folder of a run's model; empty without any."""
     if not (path := folder / IMAGE_SCORES).is_file():
         return {}
-    # Here: a report of runs without such scores needs no pyarrow.
+    # Here: a report of runs without such scores needs no pyarrow. pq.read_table would import pandas.
     import pyarrow.parquet as pq
 
     from benchmark.core.arrow import to_numpy
 
-    with (
-        damage_as_one_line(path),
-        pq.ParquetFile(path, read_dictionary=KEYS, page_checksum_verification=True) as file,
-    ):  # pq.read_table would import pandas
-        table = file.read().unify_dictionaries().combine_chunks()
-    evaluations, metrics, images = (table[key].chunk(0) for key in KEYS)
-    # Interned: all runs have the same ids.
-    names = np.array([sys.intern(name) for name in images.dictionary.to_pylist()], object)
-    order = np.argsort(names)  # images are put in the order of their ids
-    place = np.empty(len(names), np.int64)
-    place[order] = np.arange(len(names))
-    group = to_numpy(evaluations.indices).astype(np.int64) * len(metrics.dictionary)
-    group = (group + to_numpy(metrics.indices)) * len(names)
-    cells, cell_of_row = np.unique(group + place[to_numpy(images.indices)], return_inverse=True)
-    values = to_numpy(table["value"])
-    sums = np.bincount(cell_of_row, values).astype(float)
-    queries = np.bincount(cell_of_row).astype(float)
-    groups, image_of_cell = np.divmod(cells, len(names))
-    borders = np.flatnonzero(np.diff(groups)) + 1
-    scores, shared = {}, dict[bytes, tuple[npt.NDArray[np.object_], Doubles]]()
-    for part in np.split(np.arange(len(cells)), borders):
-        evaluation, metric = divmod(int(groups[part[0]]), len(metrics.dictionary))
-        key = evaluations.dictionary[evaluation].as_py(), metrics.dictionary[metric].as_py()
-        image, query = image_of_cell[part], queries[part]
-        # Most metrics of a set have the same images and queries, which are kept once.
-        same = shared.setdefault(image.tobytes() + query.tobytes(), (names[order[image]], query))
-        scores[key] = ImageSums(same[0], sums[part], same[1])
-        if key[1] == LABEL and not np.isin(sums[part], np.arange(len(part))).all():
-            raise ValueError(f"{path}: the class of an image must be a number below the number of images")
+    scores, offset = {}, 0
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        sums = file.read().group_by(KEYS, use_threads=False).aggregate([("value", "sum"), ("value", "count")])
+        sums = sums.sort_by([(key, "ascending") for key in KEYS]).combine_chunks()
+        for of in sums.group_by(KEYS[:2], use_threads=False).aggregate([("image", "count")]).to_pylist():
+            part = sums.slice(offset, of["image_count"])
+            offset += len(part)
+            values, queries = (to_numpy(part[name]).astype(float) for name in ("value_sum", "value_count"))
+            scores[of["evaluation"], of["metric"]] = ImageSums(part["image"].chunk(0), values, queries)
+            if of["metric"] == LABEL and not np.isin(values, np.arange(len(values))).all():
+                raise ValueError("the class of an image must be a number below the number of images")
     return scores
 
 
@@ -92,12 +75,12 @@ def parts_of_images(metric: str, evaluation: str, runs: Sequence[ImageScores]) -
     names = count_names(metric) or (metric,)
     sums = [[run[evaluation, n] for n in names if (evaluation, n) in run] for run in runs]
     complete = [of_run if len(of_run) == len(names) else [] for of_run in sums]
-    images = next((of_run[0].images for of_run in complete if of_run), np.empty(0, object))
+    images = next((of_run[0].images for of_run in complete if of_run), None)
     labels = next((run[evaluation, LABEL] for run in runs if (evaluation, LABEL) in run), None)
-    classes = labels.sums.astype(int) if labels and np.array_equal(labels.images, images) else None
+    classes = labels.sums.astype(int) if labels and labels.images.equals(images) else None
     parts: list[Doubles | None] = []
     for of_run in complete:
-        if not of_run or not all(np.array_equal(of.images, images) for of in of_run):
+        if not of_run or not all(of.images.equals(images) for of in of_run):
             parts.append(None)
             continue
         columns = np.stack([_divisor(of_run[0], classes), *(of.sums for of in of_run)], axis=1)
@@ -186,39 +169,48 @@ class Compared:
         low, high = self.comparison.ranks(index, self.competing)
         return str(low) if low == high else f"{low} to {high}"
 
+    @cached_property
     def best(self) -> Entry | None:
-        """Return the entry that is better than all that compete; None without such an entry."""
+        """The entry that is better than all that compete; None without such an entry."""
         for one in self.competing:
             if all(self.comparison.better(one, other) for other in self.competing if other != one):
                 return self.entries[one] if len(self.competing) > 1 else None
         return None
 
+    def position(self, entry: Entry) -> int | None:
+        """Return the index of an entry, None without the metric."""
+        return next((index for index, other in enumerate(self.entries) if other is entry), None)
+
     def estimate(self, entry: Entry) -> Estimate | None:
         """Return the estimate of an entry, None without the metric."""
-        return self.comparison.estimates[self.entries.index(entry)] if entry in self.entries else None
-
-    def text(self, entry: Entry) -> str:
-        """Return the mean with its interval."""
-        estimate = self.estimate(entry)
-        if estimate is None:
-            return MISSING
-        noise = f" {estimate.noise}" * (len(self.noises) > 1 and bool(estimate.noise))
-        spread = f" ({self.interval(estimate)}{noise})" if estimate.interval else ""
-        return self.measure.text(estimate.mean) + spread
+        index = self.position(entry)
+        return None if index is None else self.comparison.estimates[index]
 
     def cell(self, entry: Entry) -> Cell:
-        """Return an entry's `text`; bold for `best`."""
-        return Cell(self.text(entry), entry is self.best())
+        """Return the mean of an entry with its interval, bold for `best`."""
+        estimate = self.estimate(entry)
+        if estimate is None:
+            return Cell(MISSING)
+        mean, ends, strip = self.measure.text(estimate.mean), "", tuple[float, ...]()
+        if estimate.interval:
+            ends = " to ".join(map(self.measure.text, estimate.interval))
+            ends += f" {estimate.noise}" * (len(self.noises) > 1 and bool(estimate.noise))
+            low, high = self._scale
+            points = (estimate.interval[0], estimate.mean, estimate.interval[1])
+            strip = tuple(round(100 * (point - low) / ((high - low) or 1.0), 1) for point in points)
+        return Cell(mean, entry is self.best, ends, self.measure.signed(estimate.mean), strip)
 
-    def interval(self, estimate: Estimate) -> str:
-        """Return an interval as text."""
-        return " to ".join(map(self.measure.text, estimate.interval)) if estimate.interval else MISSING
+    @cached_property
+    def _scale(self) -> tuple[float, float]:
+        """The lowest and the highest end of all intervals."""
+        ends = [end for e in self.comparison.estimates for end in (e.mean, *(e.interval or ()))]
+        return min(ends), max(ends)
 
 
 def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFolders) -> Compared:
     """Compare the entries that have the metric, on the images that their runs share."""
     having = sorted((e for e in entries if measure.values(e)), key=lambda e: (e.size, e.label))
-    runs = [[run for run in entry.runs if measure.metrics([run])] for entry in having]
+    runs = [[run for run in entry.runs if measure.values(run)] for entry in having]
     key = measure, tuple(tuple(run.run_id for run in of_entry) for of_entry in runs)
     if key not in folders.comparisons:
         scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
@@ -254,14 +246,3 @@ def _stacked(parts: Sequence[Doubles | None], factor: float) -> Doubles | None:
     """Return the parts of each run times `factor`, as `Measure.values`; None if a run lacks them."""
     known = [of_run for of_run in parts if of_run is not None]
     return factor * np.stack(known) if len(known) == len(parts) else None
-
-
-def certainty_table(title: str, compared: Compared) -> Table:
-    """Return a row per entry, the best mean first: mean, interval, runs, range of ranks, verdict against random."""
-    random, rows = compared.index(REFERENCE), []
-    for index in compared.ranking:
-        entry, runs = compared.entries[index], str(compared.comparison.estimates[index].runs)
-        against = MISSING if random in (None, index) else compared.comparison.verdict(index, random or 0)
-        rows.append(plain(entry.name, compared.text(entry), runs, compared.rank(index), against))
-    header = ["filter", compared.heading, "runs", "rank", "against random"]
-    return Table(title, header, rows, [*certainty_notes([compared]), RANKS])

@@ -20,7 +20,6 @@ class ScoringCosts:
 
     unit: str  # ``processor s``, or ``worker s``: seconds on the clock, summed over workers
     unit_name: str
-    heading: str
     seconds: dict[str, float | None]  # None if the unit was not measured
     notes: list[str]  # names filters of unknown cost
 
@@ -37,7 +36,7 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
         measured[entry.label] = next(known, None)
     if all(seconds is None for seconds in measured.values()):
         clock: dict[str, float | None] = {entry.label: entry.runs[0].scoring.seconds for entry in entries}
-        return ScoringCosts("worker s", "seconds of scoring, summed over workers", "scoring", clock, [])
+        return ScoringCosts("worker s", "seconds of scoring, summed over workers", clock, [])
     unknown = [label for label, seconds in measured.items() if seconds is None]
     note = (
         f"Cost of {', '.join(unknown)}: unknown, as processor seconds were not recorded when its scores or their"
@@ -52,7 +51,12 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
     if others:
         of_others = "; ".join(f"of {', '.join(labels)} on {machine}" for machine, labels in others)
         notes.append(f"Costs were measured on {most}, but {of_others}: compare them within one machine.")
-    return ScoringCosts("processor s", "processor seconds of scoring", "scoring (processor)", measured, notes)
+    return ScoringCosts("processor s", "processor seconds of scoring", measured, notes)
+
+
+def seconds_text(seconds: float) -> str:
+    """Return seconds with two digits below ten."""
+    return f"{seconds:,.0f} s" if seconds >= 9.95 else f"{seconds:.2g} s"
 
 
 def settings_of_what_ran(config: Mapping[str, Any]) -> dict[str, Any]:

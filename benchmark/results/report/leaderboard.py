@@ -1,17 +1,16 @@
-"""Leaderboards, one per protocol: which runs share one, their rows, and the metrics that filters are compared by."""
+"""Leaderboards, one per protocol: which runs share one, and which of them share a row."""
 
 import json
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from functools import cached_property
+from typing import Any
 
 from benchmark.core.bounds import NO_BOUNDS
 from benchmark.results.protocol import QUICK_TRY, Protocol, flat_facts
-from benchmark.results.report.columns import SHORT, heading, unit_of
-from benchmark.results.result import Result
-from downstream.metrics.metric import Metric
+from benchmark.results.report.frame import frame
+from benchmark.results.result import Result, Row
 
 PLANTED = "planted"  # reads the planted grades: a reference, which stays out of the ranks
 OLD_PLANTED = "upper_bound"  # in records before version 0.3; it bounds nothing
@@ -30,9 +29,6 @@ FAMILIES = (
 REFERENCE = "random"  # the filter that the others have to beat
 MOST = 0.5  # of the pool
 REFERENCE_ONLY = " (reference: best planted grade)"
-# The metrics that the papers compare filters by, with their names.
-HEADLINES = {"CIDEr": "CIDEr", "text_to_image_R@1": "text-to-image R@1 (%)", "zero_shot": "zero-shot (%)"}
-UNBOUNDED = {"CIDEr"}  # fractions that may be above 1
 SETTINGS = ("filter", "selector", "captions")  # which distinguish runs of one filter and one protocol
 Settings = dict[str, str]
 
@@ -47,6 +43,11 @@ class Entry:
     # Runs, by their labels, of other filters that made the same selection: the row is theirs too.
     same: dict[str, list[Result]] = field(default_factory=dict)
 
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows of its runs in the frame."""
+        return frame(self.runs)
+
     @property
     def competes(self) -> bool:
         """Whether the filter competes: the oracle, which reads the planted grades, is only a reference."""
@@ -57,6 +58,17 @@ class Entry:
         """The label, other filters with the same selection, and the row's role or draw."""
         draw = f" (draw of {self.drawn:.0%})" * (self.drawn > 0)
         return ", ".join([self.label, *self.same]) + REFERENCE_ONLY * (not self.competes) + draw
+
+    @property
+    def aside(self) -> bool:
+        """Whether the page sets it apart: it does not compete, or is random selection."""
+        return not self.competes or self.label == REFERENCE
+
+    @property
+    def role(self) -> str:
+        """What the row is besides its label: a reference, the baseline, the row of several filters, a draw."""
+        rest = self.name.removeprefix(self.label).lstrip(", ")
+        return f"{rest} baseline".strip() if self.label == REFERENCE else rest
 
     @property
     def drawn(self) -> float:
@@ -92,53 +104,6 @@ class Leaderboard:
         return f"Protocol: {self.protocol.name} ({self.protocol.fingerprint}), {runs}."
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A metric of a downstream model on an evaluation set; `label` is the metric's name for readers."""
-
-    model: str
-    evaluation: str
-    metric: str
-    label: str = field(default="", compare=False)
-    unit: str = field(default="fraction", compare=False)
-    higher_is_better: bool = field(default=True, compare=False)
-
-    @classmethod
-    def of(cls, model: str, evaluation: str, metric: Metric, label: str = "") -> Self:
-        """Return the measure of which `metric` is one value."""
-        label = label or heading(metric)
-        return cls(model, evaluation, metric.name, label, metric.unit, metric.higher_is_better)
-
-    @property
-    def title(self) -> str:
-        """The title of its chart."""
-        return f"{self.model} on {self.evaluation}: {self.label}"
-
-    def metrics(self, runs: Iterable[Result]) -> list[Metric]:
-        """Return the metric of each run that has it."""
-        found = (run.metrics(self.model, self.evaluation) for run in runs)
-        return [m for of_run in found for m in of_run if m.name == self.metric and m.value is not None]
-
-    def values(self, entry: Entry) -> list[float]:
-        """Return the metric, as tables show it, of each run of an entry that has it."""
-        factor = unit_of(self.unit).factor
-        return [factor * m.value for m in self.metrics(entry.runs) if m.value is not None]
-
-    def signed(self, value: float) -> float:
-        """Return a value, times -1 if lower is better: the higher the better."""
-        return value if self.higher_is_better else -value
-
-    def text(self, value: float) -> str:
-        """Return one of `values`, or their mean, as text."""
-        return unit_of(self.unit).text(value)
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The lowest and the highest of `values` that can be: only plain numbers and scores may be negative."""
-        low, high = unit_of(self.unit).limits
-        return low, math.inf if self.metric in UNBOUNDED else high
-
-
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
     """Return a leaderboard per protocol; protocols that differ only in size are neighbours, smallest first."""
     protocols: list[list[Result]] = []
@@ -161,6 +126,11 @@ def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
             notes = [f"This is a {look}: it compares with no other protocol and nothing published."]
         boards.append(Leaderboard(title, protocol, group(runs), notes))
     return boards
+
+
+def of_protocol(runs: Iterable[Result], protocol: Protocol) -> list[Result]:
+    """Return the runs under this protocol: only these can be compared."""
+    return [run for run in runs if run.protocol.fingerprint == protocol.fingerprint]
 
 
 def quick_look(run: Result) -> str:
@@ -285,35 +255,3 @@ def _difference(settings: Settings, variants: Sequence[Settings]) -> str:
     given = [key for key in differing if settings[key] != "None"] or differing
     text = ", ".join(f"{key.rpartition('.')[2]}={settings[key]}" for key in given)
     return f" ({text})" if text else ""
-
-
-def evaluations(entries: Iterable[Entry]) -> list[tuple[str, str]]:
-    """Return (downstream model, evaluation set) in the order in which runs report them."""
-    models = (pair for entry in entries for run in entry.runs for pair in run.downstream.items())
-    return list(dict.fromkeys((model, name) for model, trained in models for name in trained.evaluations))
-
-
-def metrics_of(entries: Iterable[Entry], model: str, evaluation: str) -> list[Metric]:
-    """Return the metrics of a model on an evaluation set, of all runs."""
-    return [m for entry in entries for run in entry.runs for m in run.metrics(model, evaluation)]
-
-
-def headlines(entries: Sequence[Entry]) -> list[Measure]:
-    """Return each model's metrics of `HEADLINES`, then its unknown metrics, each on COCO if possible.
-
-    Of a model that has none of `HEADLINES`, return its first metric on each evaluation set.
-    """
-    first: dict[tuple[str, str], Measure] = {}  # by model and evaluation set
-    named: dict[tuple[str, str], Measure] = {}  # by metric and model
-    for model, evaluation in sorted(evaluations(entries), key=lambda pair: (pair[1] != "coco", pair[1])):
-        for metric in metrics_of(entries, model, evaluation):
-            if metric.value is not None and not metric.detail:
-                measure = Measure.of(model, evaluation, metric, HEADLINES.get(metric.name, ""))
-                first.setdefault((model, evaluation), measure)
-                if metric.name in HEADLINES or metric.name not in SHORT:
-                    named.setdefault((metric.name, model), measure)
-    order = [*HEADLINES, *(name for name, _ in named)]
-    known = {model for name, model in named if name in HEADLINES}
-    chosen = [measure for measure in named.values() if measure.model in known]
-    others = [first[pair] for pair in evaluations(entries) if pair in first and pair[0] not in known]
-    return sorted(chosen, key=lambda measure: order.index(measure.metric)) + others

@@ -1,32 +1,44 @@
-"""Leaderboards as tables, like Tables 1 and 2 of the ICC paper."""
+"""The tables of leaderboards, each a pivot of the frame: for the terminal, Markdown, README and the page."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import fmean
 
+import numpy as np
+
+from benchmark.core.errors import UserError
+from benchmark.results.protocol import size_text
 from benchmark.results.report.additions import NO_ADDITIONS, Additions
-from benchmark.results.report.certainty import RunFolders, certainty_notes, certainty_table, compare_entries
-from benchmark.results.report.columns import (
+from benchmark.results.report.certainty import RANKS, Compared, RunFolders, certainty_notes, compare_entries
+from benchmark.results.report.entry_facts import (
+    cost_notes,
+    description_percentage,
+    row_notes,
+    scoring_costs,
+    seconds_text,
+)
+from benchmark.results.report.frame import (
     CLASSIFICATION_COLUMNS,
     RETRIEVAL_COLUMNS,
+    Measure,
+    by_set,
+    headlines,
     table_columns,
     ties_notes,
 )
-from benchmark.results.report.entry_facts import cost_notes, scoring_costs
-from benchmark.results.report.leaderboard import (
-    Entry,
-    Leaderboard,
-    Measure,
-    evaluations,
-    headlines,
-    leaderboards,
-    metrics_of,
-)
-from benchmark.results.report.table import MISSING, Table, plain
+from benchmark.results.report.leaderboard import REFERENCE, Entry, Leaderboard, leaderboards
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.report.verdicts import board_verdict
-from benchmark.results.result import Result
+from benchmark.results.result import Result, Row
 
 LEGEND = (
     "A value is bold where its filter is better than every other that competes. ↓: lower is better. The oracle reads"
     " the planted grades: it is a reference, not an upper bound, and has no rank."
+)
+BEST_SIZES = (
+    "Best sizes, for each of these metrics in this order: all sizes of the filter that are not shown to be worse than"
+    " its size with the highest mean. The noise of seeds is pooled over all sizes."
 )
 
 
@@ -36,87 +48,233 @@ def leaderboard(
     shipped: Sequence[Result] = (),
     additions: Additions = NO_ADDITIONS,
 ) -> list[Table]:
-    """Return per protocol how sure its headlines are, its metrics by model and evaluation set, costs, noise kept.
+    """Return the tables of all leaderboards, the verdict above the notes of each one's first table.
 
-    The verdict is above the notes of the first table; see `board_verdict` for `shipped`.
+    See `board_verdict` for `shipped`.
     """
-    return [table for board in leaderboards(results) for table in _tables(board, folders, shipped, additions)]
+    tables = []
+    for board in leaderboards(results):
+        first, *others = board_tables(board, folders, additions)
+        notes = [*_board_notes(board, folders, shipped), *first.notes]
+        tables += [replace(first, notes=notes), *others]
+    return tables
 
 
-def _tables(
-    board: Leaderboard, folders: RunFolders, shipped: Sequence[Result], additions: Additions
-) -> list[Table]:
+def board_tables(board: Leaderboard, folders: RunFolders, additions: Additions = NO_ADDITIONS) -> list[Table]:
+    """Return how sure the headlines are, the metrics by model and evaluation set, costs, noise kept."""
     entries = board.entries
     tables = [
         certainty_table(f"{board.title}: {measure.title}", compare_entries(measure, entries, folders))
         for measure in headlines(entries)
     ]
-    for model, evaluation in evaluations(entries):
-        for ending, columns in table_columns(metrics_of(entries, model, evaluation)).items():
+    for (model, evaluation), rows in by_set(entries).items():
+        for ending, columns in table_columns(row.metric for row in rows).items():
             title = f"{board.title}: {model} on {evaluation}{ending}"
-            measures = [Measure.of(model, evaluation, metric) for metric in columns.values()]
-            tables.append(_metric_table(title, measures, entries, folders, additions))
+            tables.append(_metric_table(title, rows, list(columns), entries, folders, additions))
     tables += [_cost_table(f"{board.title}: cost", entries)]
     tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
-    tables = [table for table in tables if table.rows]
+    return [table for table in tables if table.rows]
+
+
+def _board_notes(board: Leaderboard, folders: RunFolders, shipped: Sequence[Result]) -> list[str]:
     verdict = board_verdict(board.runs, folders, shipped).lines
-    tables[0].notes[:0] = [*verdict, board.protocol_note, *board.notes]
-    return tables
+    return [*verdict, board.protocol_note, *board.notes]
+
+
+def certainty_table(title: str, compared: Compared) -> Table:
+    """Return a row per entry, the best mean first: mean, interval, runs, range of ranks, verdict against random."""
+    random, rows = compared.index(REFERENCE), []
+    for index in compared.ranking:
+        entry, runs = compared.entries[index], str(compared.comparison.estimates[index].runs)
+        against = MISSING if random in (None, index) else compared.comparison.verdict(index, random or 0)
+        mean = replace(compared.cell(entry), bold=False)
+        rows.append([Cell(entry.name), mean, *plain(runs, compared.rank(index), against)])
+    header = ["filter", compared.heading, "runs", "rank", "against random"]
+    entries = [compared.entries[index] for index in compared.ranking]
+    return Table(title, header, rows, [*certainty_notes([compared]), RANKS], entries)
 
 
 def _metric_table(
     title: str,
-    measures: Sequence[Measure],
+    values: Sequence[Row],
+    names: Sequence[str],
     entries: Sequence[Entry],
     folders: RunFolders,
     additions: Additions,
 ) -> Table:
     """Return the table of one model on one evaluation set; without rows if no entry has a value."""
-    model, evaluation = measures[0].model, measures[0].evaluation
-    labels = {measure.metric: measure.label for measure in measures}
-    metrics = metrics_of(entries, model, evaluation)
+    last = {row.metric.name: row for row in values}
+    measures = [Measure.of(last[name]) for name in names]
     compared = [compare_entries(measure, entries, folders) for measure in measures]
-    rows = [
-        [*plain(entry.name), *(of_metric.cell(entry) for of_metric in compared)]
-        for entry in entries
-        if any(entry in of_metric.entries for of_metric in compared)
-    ]
-    reasons = {m.name: m.reason for m in metrics if m.name in labels and m.reason is not None}
+    having = [entry for entry in entries if any(of.estimate(entry) for of in compared)]
+    rows = [[Cell(entry.name), *(of.cell(entry) for of in compared)] for entry in having]
+    reasons = {m.name: m.reason for row in values if (m := row.metric).name in names and m.reason is not None}
     notes = certainty_notes(compared)
-    notes += [f"{labels[name]} is missing: {reason}" for name, reason in reasons.items()]
+    notes += [f"{Measure.of(last[name]).label} is missing: {reason}" for name, reason in reasons.items()]
     if rows:
         more_rows, more_notes = additions.rows(entries, measures)
         rows, notes = rows + more_rows, notes + more_notes
-    if not labels.keys().isdisjoint(RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS):
-        notes += ties_notes(metrics)
-    return Table(title, ["filter", *(of_metric.heading for of_metric in compared)], rows, notes)
+    if not (RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS).keys().isdisjoint(names):
+        notes += ties_notes(row.metric for row in values)
+    return Table(title, ["filter", *(of.heading for of in compared)], rows, notes, having)
 
 
 def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
-    rows = []
-    costs = scoring_costs(entries)
+    rows, costs = [], scoring_costs(entries)
     for entry in entries:
         run, seconds = entry.runs[0], costs.seconds[entry.label]
-        threshold = run.selection.threshold
+        training = sum(trained.training.seconds for trained in run.downstream.values())
         cells = (
             f"{run.k:,}",
             f"{run.selection.distinct:,}",
-            MISSING if threshold is None else f"{threshold:.4g}",
-            MISSING if seconds is None else f"{seconds:.1f}",
-            f"{run.pairs_read / seconds:,.0f}" if seconds else MISSING,
+            _number(run.selection.threshold, "{:.4g}"),
+            _number(seconds, "{:.1f}"),
+            _number(run.pairs_read / seconds if seconds else None, "{:,.0f}"),
+            seconds_text(training) if training else MISSING,
+            _memory(run),
         )
         rows.append(plain(entry.name, *cells))
     unit = "processor s" if costs.unit == "processor s" else "s"
-    header = ["filter", "kept", "distinct", "threshold", f"scoring {unit}", f"pairs/{unit}"]
-    return Table(title, header, rows, cost_notes(entries, costs))
+    header = [
+        "filter",
+        "kept",
+        "distinct",
+        "threshold",
+        f"scoring {unit}",
+        f"pairs/{unit}",
+        "training",
+        "peak memory",
+    ]
+    return Table(title, header, rows, cost_notes(entries, costs), entries)
+
+
+def _memory(run: Result) -> str:
+    """Return the peak memory of a run's process, and with it that of its workers."""
+    process, workers = (size / 2**30 for size in (run.peak_rss_bytes, run.workers_peak_rss_bytes))
+    return f"{process:.2g} GiB" + f", workers {workers:.2g} GiB" * (workers > 0) if process else MISSING
 
 
 def _noise_table(title: str, entries: Sequence[Entry]) -> Table:
     """Return the percentage of each planted kind of noise among the kept pairs; no rows if the noise is unknown."""
     kinds = sorted({kind for entry in entries for kind in entry.runs[0].kept})
+    known = [entry for entry in entries if sum(entry.runs[0].kept.values())]
     rows = []
+    for entry in known:
+        kept, total = entry.runs[0].kept, sum(entry.runs[0].kept.values())
+        rows.append(plain(entry.name, *(f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds)))
+    return Table(title, ["filter", *(kind.replace("_", " ") for kind in kinds)], rows, [], known)
+
+
+def summary_board(boards: Sequence[Leaderboard]) -> Leaderboard:
+    """Return the leaderboard with the most runs of the setting with the most runs. Raises `UserError` without any."""
+    if not boards or boards[0].protocol.is_quick_try:  # quick looks come last
+        raise UserError("task.publish needs results; results_dir has none")
+    return max(same_setting(boards[0], boards), key=lambda board: len(board.runs))
+
+
+def same_setting(board: Leaderboard, boards: Iterable[Leaderboard]) -> list[Leaderboard]:
+    """Return the leaderboards that differ from this one at most in size."""
+    return [other for other in boards if other.protocol.setting == board.protocol.setting]
+
+
+def summary_table(
+    board: Leaderboard,
+    folders: RunFolders,
+    boards: Sequence[Leaderboard] = (),
+    shipped: Sequence[Result] = (),
+) -> Table:
+    """Return the `headline_table` with the verdict above its notes.
+
+    There `shipped` results replace random selection if it was not run.
+    """
+    table = headline_table(board, folders, boards)
+    return replace(table, notes=[*_board_notes(board, folders, shipped), *table.notes])
+
+
+def headline_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Leaderboard] = ()) -> Table:
+    """Return a row per filter, the best first: headline metrics, best sizes, percentage of descriptions, cost.
+
+    The best sizes of a filter are chosen among `boards` of the same setting.
+    """
+    measures = headlines(board.entries)
+    compared = [compare_entries(measure, board.entries, folders) for measure in measures]
+    ranked = [compared[0].entries[index] for index in compared[0].ranking] if compared else []
+    entries = ranked + [entry for entry in board.entries if entry not in ranked]
+    costs, described = scoring_costs(entries), [description_percentage(entry) for entry in entries]
+    columns = {
+        f"{of.heading}, {of.measure.evaluation}": [_headline_cell(of, entry) for entry in entries]
+        for of in compared
+    }
+    notes = certainty_notes(compared)
+    every = [entry for other in same_setting(board, boards) for entry in other.entries]
+    if labels := at_several_sizes(every):
+        of_all = [compare_entries(measure, every, folders) for measure in measures]
+        best = {label: " / ".join(best_sizes(label, of) for of in of_all) for label in labels}
+        columns["best sizes"] = [Cell(best.get(entry.label, MISSING)) for entry in entries]
+        notes.append(BEST_SIZES)
+    if any(percentage is not None for percentage in described):
+        columns["descriptions among the kept"] = plain(*(_number(share, "{:.0f}%") for share in described))
+    columns[f"scoring, {costs.unit}"] = plain(*(_number(costs.seconds[e.label], "{:,.0f}") for e in entries))
+    rows = [[Cell(entry.name), *cells] for entry, *cells in zip(entries, *columns.values(), strict=True)]
+    notes += [*row_notes(entries), *costs.notes]
+    return Table(board.title, ["filter", *columns], rows, notes, entries)
+
+
+def _headline_cell(compared: Compared, entry: Entry) -> Cell:
+    """Return the cell with its rank and the difference from random, in brackets if neither of both is better."""
+    cell, index, random = compared.cell(entry), compared.position(entry), compared.index(REFERENCE)
+    if index is None:
+        return cell
+    rank = compared.rank(index).replace(MISSING, "").replace(" to ", "–")
+    if random in (None, index):
+        return replace(cell, rank=rank)
+    measure, comparison = compared.measure, compared.comparison
+    difference = comparison.estimates[index].mean - comparison.estimates[random or 0].mean
+    amount = measure.text(abs(difference))
+    text = amount if amount == measure.text(0.0) else ("-" if difference < 0 else "+") + amount
+    certain = comparison.better(index, random or 0) or comparison.better(random or 0, index)
+    return replace(cell, rank=rank, note=f"{text if certain else f'({text})'} above random")
+
+
+def at_several_sizes(entries: Iterable[Entry]) -> set[str]:
+    """Return the labels of filters that were run at several sizes."""
+    sizes = defaultdict[str, set[int]](set)
     for entry in entries:
-        kept = entry.runs[0].kept
-        if total := sum(kept.values()):
-            rows.append(plain(entry.name, *(f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds)))
-    return Table(title, ["filter", *(kind.replace("_", " ") for kind in kinds)], rows)
+        for label in (entry.label, *entry.same):
+            sizes[label].add(entry.size)
+    return {label for label, of_label in sizes.items() if len(of_label) > 1}
+
+
+def best_sizes(label: str, compared: Compared) -> str:
+    """Return a filter's sizes that are not shown to be worse than its size with the highest mean, as text."""
+    comparison, entries = compared.comparison, compared.entries
+    rows = [index for index in compared.ranking if label in {entries[index].label, *entries[index].same}]
+    if not rows or np.isnan([comparison.p_values[rows[0], other] for other in rows[1:]]).any():
+        return "unknown" if rows else MISSING
+    sizes = sorted(entries[other].size for other in rows if not comparison.better(rows[0], other))
+    return ", ".join(map(size_text, sizes)) if len(sizes) < len(rows) else "any"
+
+
+def size_table(board: Leaderboard, boards: Sequence[Leaderboard]) -> Table:
+    """Return each headline metric at every size, of the filters that were run at several; no rows without any."""
+    by_size = sorted(same_setting(board, boards), key=lambda other: other.entries[0].size)
+    measures = headlines(board.entries)
+    several = at_several_sizes(entry for other in by_size for entry in other.entries)
+    labels = [entry.label for entry in board.entries if entry.label in several]
+    rows = []
+    for label in labels:
+        of_label = [next((e for e in of.entries if label in {e.label, *e.same}), None) for of in by_size]
+        values = [(m, m.values(entry) if entry else []) for m in measures for entry in of_label]
+        rows.append(plain(label, *(m.text(fmean(of)) if of else MISSING for m, of in values)))
+    sizes = [size_text(other.entries[0].size) for other in by_size]
+    seeds = []
+    for size, other in zip(sizes, by_size, strict=True):
+        numbers = {len(entry.runs) for entry in other.entries if entry.label in labels}
+        seeds.append(f"{' or '.join(map(str, sorted(numbers)))} at {size}")
+    notes = [f"Means, without intervals. Seeds: {', '.join(seeds)}."]
+    header = ["filter", *(f"{m.label}, {size}" for m in measures for size in sizes)]
+    return Table(f"{board.protocol.title}: sizes", header, rows, notes)
+
+
+def _number(value: float | None, form: str) -> str:
+    return MISSING if value is None else form.format(value)

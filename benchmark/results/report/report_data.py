@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmark.core.records import LeftOut
 from benchmark.core.sanitize import visible
+from benchmark.results.report.frame import by_set
 from benchmark.results.report.leaderboard import Leaderboard
 from benchmark.results.result import Result
 from downstream.metrics.metric import Metric
@@ -72,12 +73,10 @@ def result_rows(boards: Iterable[Leaderboard]) -> Iterator[tuple[Cell, ...]]:
     for board, entry, run in ((b, e, r) for b in boards for e in b.entries for r in e.all_runs):
         protocol = (run.protocol.name, board.protocol.fingerprint, run.protocol.published)
         facts = (run.filter, entry.label, run.family, run.size, run.k, run.pool, run.seed)
-        for model, trained in run.downstream.items():
-            for evaluation, metrics in trained.evaluations.items():
-                for m in metrics:
-                    bounds = m.interval or (None, None)
-                    measured = (m.name, m.value, *bounds, m.unit, m.higher_is_better, m.count)
-                    yield (run.run_id, *protocol, *facts, model, evaluation, *measured, m.version, m.reason)
+        for row in run.rows:
+            m = row.metric
+            measured = (m.name, m.value, *(m.interval or (None, None)), m.unit, m.higher_is_better, m.count)
+            yield (run.run_id, *protocol, *facts, row.model, row.evaluation, *measured, m.version, m.reason)
 
 
 def _literal(cell: Cell) -> Cell:
@@ -135,10 +134,9 @@ def _run(run: Result) -> dict[str, Any]:
 def eval_results(results: Iterable[Result]) -> str:
     """Return a line of JSON per run, model and evaluation set; ``run`` and ``model`` distinguish a set's rows."""
     rows = [
-        _set_row(name, metrics) | {"run": result.run_id, "model": model}
+        _set_row(name, [row.metric for row in of_set]) | {"run": result.run_id, "model": model}
         for result in results
-        for model, trained in result.downstream.items()
-        for name, metrics in trained.evaluations.items()
+        for (model, name), of_set in by_set([result]).items()
     ]
     return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
 

@@ -1,13 +1,22 @@
 """Tables of single runs, and of evaluations without a run."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 
 from benchmark.results.protocol import LIMIT
-from benchmark.results.report.columns import FEW, few_columns, heading, shown, table_columns, ties_notes
 from benchmark.results.report.entry_facts import loss_note
-from benchmark.results.report.leaderboard import REFERENCE, Entry, board_title, evaluations, metrics_of
-from benchmark.results.report.table import Cell, Table, plain
+from benchmark.results.report.frame import (
+    FEW,
+    by_set,
+    few_columns,
+    heading,
+    table_columns,
+    ties_notes,
+    unit_of,
+)
+from benchmark.results.report.leaderboard import REFERENCE, board_title, of_protocol
+from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.result import Evaluation, Result
 from downstream.metrics.metric import Metric
 
@@ -29,24 +38,23 @@ def run_table(
     ones. The notes name metrics that are missing, but not for the reasons `expected` before the run, which its last
     line sums up.
     """
-    own = Entry(result.filter, result.size, [result])
     label, runs = random_runs(result, others, committed)
-    random = [Entry(label, result.size, runs)] if runs else []
+    random = by_set(runs)
     lines = [
-        (entry.label, *pair, metrics)
-        for pair in evaluations([own])
-        for entry in [own, *random]
-        if (metrics := metrics_of([entry], *pair))
+        (name, *pair, [row.metric for row in rows])
+        for pair, own in by_set([result]).items()
+        for name, rows in ((result.filter, own), (label, random.get(pair, [])))
+        if rows
     ]
     columns = few_columns(metrics for *_, metrics in lines)
     rows = [[*plain(*names), *(_cell(metrics, name) for name in columns)] for *names, metrics in lines]
     notes = [f"{result.filter} {note}" for note in loss_note(result)]
     notes += [INTERVAL_NOTE] if any(metric.interval for *_, metrics in lines for metric in metrics) else []
-    names: dict[str, dict[str, None]] = {}  # of missing metrics, by reason
-    for metric in (metric for pair in evaluations([own]) for metric in metrics_of([own], *pair)):
+    missing: dict[str, dict[str, None]] = {}  # metrics by reason
+    for metric in (row.metric for row in result.rows):
         if metric.reason is not None and metric.reason not in expected:
-            names.setdefault(metric.reason, {})[metric.name] = None
-    notes += [f"{', '.join(of_reason)} missing: {reason}" for reason, of_reason in names.items()]
+            missing.setdefault(metric.reason, {})[metric.name] = None
+    notes += [f"{', '.join(names)} missing: {reason}" for reason, names in missing.items()]
     header = ["filter", "model", "evaluation set", *(FEW.get(m.name) or heading(m) for m in columns.values())]
     return Table(board_title(result), header, rows, notes)
 
@@ -56,19 +64,25 @@ def random_runs(
 ) -> tuple[str, list[Result]]:
     """Return the runs of random selection under the protocol of another filter's result, and their label."""
     for label, runs in ((REFERENCE, others), (f"{REFERENCE} (reference)", committed)):
-        same = [run for run in runs if run.protocol.fingerprint == result.protocol.fingerprint]
-        if found := [run for run in same if run.filter == REFERENCE != result.filter]:
-            return label, found
+        same = [run for run in of_protocol(runs, result.protocol) if run.filter == REFERENCE != result.filter]
+        if same:
+            return label, same
     return "", []
+
+
+def _shown(metric: Metric, value: float | None) -> str:
+    """Return a value of a metric as tables show it."""
+    unit = unit_of(metric.unit)
+    return MISSING if value is None else unit.text(unit.factor * value)
 
 
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
     """Return the metric's mean over runs, of a single run with its interval; nothing without such a metric."""
     named = [metric for metric in metrics if metric.name == name]
     values = [metric.value for metric in named if metric.value is not None]
-    text = shown(named[0], statistics.fmean(values) if values else None) if named else ""
+    text = _shown(named[0], statistics.fmean(values) if values else None) if named else ""
     if len(named) == 1 and (interval := named[0].interval):
-        text += f" ±{shown(named[0], (interval[1] - interval[0]) / 2)}"
+        text += f" ±{_shown(named[0], (interval[1] - interval[0]) / 2)}"
     return Cell(text)
 
 
@@ -77,35 +91,27 @@ def evaluation_tables(records: Sequence[Evaluation]) -> list[Table]:
 
     If one model was evaluated on a set several times, the evaluation that finished last counts.
     """
-    ordered = sorted(records, key=lambda record: record.finished)
-    latest = {(_quick_look(r), name, r.label): r for r in ordered for name in r.evaluations}
-    by_set: dict[tuple[str, str], list[Evaluation]] = {}
-    for look, name, label in sorted(latest):
-        by_set.setdefault((look, name), []).append(latest[look, name, label])
-    return [
-        _evaluation_table(f"evaluated on {name}{look}{ending}", name, columns, of_set)
-        for (look, name), of_set in by_set.items()
-        for ending, columns in table_columns(m for e in of_set for m in e.evaluations[name]).items()
-        if any(m.value is not None for e in of_set for m in e.evaluations[name] if m.name in columns)
-    ]
-
-
-def _quick_look(record: Evaluation) -> str:
-    """Return what marks an evaluation on some images of each set; empty for a whole one."""
-    limit = record.config.get("evalset", {}).get(LIMIT)
-    return f": quick look at the first {limit:,} images" if limit else ""
-
-
-def _evaluation_table(
-    title: str, name: str, columns: Mapping[str, Metric], records: Sequence[Evaluation]
-) -> Table:
-    """Return the table of one evaluation set."""
-    rows = []
-    for evaluation in records:
-        values = {m.name: m for m in evaluation.evaluations[name] if m.value is not None}
-        if values.keys() & columns.keys():
-            count = max(metric.count for metric in values.values())
-            cells = [shown(m, values[m.name].value if m.name in values else None) for m in columns.values()]
-            rows.append(plain(evaluation.label, f"{count:,}", *cells))
-    header = ["model", "images or queries", *map(heading, columns.values())]
-    return Table(title, header, rows, ties_notes(m for e in records for m in e.evaluations[name]))
+    latest: dict[tuple[str, str], dict[str, Evaluation]] = defaultdict(dict)  # by set, then by label
+    for record in sorted(records, key=lambda record: record.finished):
+        limit = record.config.get("evalset", {}).get(LIMIT)
+        look = f": quick look at the first {limit:,} images" if limit else ""
+        for name in record.evaluations:
+            latest[look, name][record.label] = record
+    tables = []
+    for (look, name), by_label in sorted(latest.items()):
+        sets = {label: record.evaluations[name] for label, record in sorted(by_label.items())}
+        every = [metric for metrics in sets.values() for metric in metrics]
+        for ending, columns in table_columns(every).items():
+            rows = []
+            for label, metrics in sets.items():
+                values = {m.name: m for m in metrics if m.value is not None}
+                if values.keys() & columns.keys():
+                    count = max(metric.count for metric in values.values())
+                    cells = [
+                        _shown(m, values[m.name].value if m.name in values else None)
+                        for m in columns.values()
+                    ]
+                    rows.append(plain(label, f"{count:,}", *cells))
+            header = ["model", "images or queries", *map(heading, columns.values())]
+            tables.append(Table(f"evaluated on {name}{look}{ending}", header, rows, ties_notes(every)))
+    return [table for table in tables if table.rows]

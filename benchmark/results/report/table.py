@@ -1,11 +1,13 @@
 """Tables of the report, and their Markdown."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from benchmark.core.errors import UserError
 from benchmark.core.records import LeftOut
 from benchmark.core.sanitize import visible
+from benchmark.results.report.leaderboard import Entry
 
 MISSING = "–"
 _MARKS = re.compile(
@@ -20,6 +22,19 @@ class Cell:
 
     text: str
     bold: bool = False
+    interval: str = ""
+    # The page sorts by `sort` in place of the text, and shows the others.
+    sort: float | None = None
+    strip: tuple[
+        float, ...
+    ] = ()  # the ends of the interval, the value between, on the column's scale from 0 to 100
+    rank: str = ""
+    note: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The text with its interval, as Markdown and the terminal show it."""
+        return f"{self.text} ({self.interval})" if self.interval else self.text
 
 
 @dataclass(frozen=True)
@@ -30,6 +45,7 @@ class Table:
     header: list[str]
     rows: list[list[Cell]]
     notes: list[str] = field(default_factory=list)
+    entries: Sequence[Entry] = ()  # of a leaderboard's table, the entry of each row
 
 
 def plain(*texts: str) -> list[Cell]:
@@ -53,7 +69,7 @@ def table_lines(table: Table) -> list[str]:
     """Return the lines of a Markdown table, without its title and notes."""
     rule = ["---", *["---:"] * (len(table.header) - 1)]
     rows = [
-        [f"**{escaped(cell.text)}**" if cell.bold else escaped(cell.text) for cell in row]
+        [f"**{escaped(cell.whole)}**" if cell.bold else escaped(cell.whole) for cell in row]
         for row in table.rows
     ]
     lines = [[escaped(name) for name in table.header], rule, *rows]
@@ -63,6 +79,26 @@ def table_lines(table: Table) -> list[str]:
 def note_lines(notes: Iterable[str]) -> list[str]:
     """Return the Markdown of notes, a line each."""
     return [_BLOCKS.sub(r"\1\\\2", escaped(note).strip()) for note in notes]
+
+
+def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
+    """Return the Markdown `text` with each table and its notes between the markers of its name, if it has them.
+
+    A marker with a number, ``<!-- leaderboard: 5 rows -->``, takes the first rows. Raises `UserError` for a text
+    without any markers.
+    """
+    replaced = 0
+    for name, table in tables.items():
+        if marked := re.search(rf"<!-- {name}(?:: (\d+) rows)? -->\n(.*?)<!-- /{name} -->", text, re.DOTALL):
+            rows = table.rows[: int(marked[1])] if marked[1] else table.rows
+            notes = [f"The first {len(rows)} of {len(table.rows)} rows."] * (len(rows) < len(table.rows))
+            lines = [*table_lines(replace(table, rows=rows)), "", *notes, *note_lines(table.notes), ""]
+            text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
+            replaced += 1
+    if not replaced:
+        markers = " or ".join(f"<!-- {name} --> and, below it, <!-- /{name} -->" for name in tables)
+        raise UserError(f"task.publish: {file} must have the lines {markers}")
+    return text
 
 
 def escaped(text: str) -> str:

@@ -35,13 +35,13 @@ def console(*, stderr: bool = False) -> Console:
 def _drawn(table: Table) -> RichTable:
     drawn = RichTable(title=shown(table.title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     for number, name in enumerate(table.header):
-        texts = [shown(row[number].text).plain for row in table.rows]
+        texts = [shown(row[number].whole).plain for row in table.rows]
         # Headers and names may be folded between words, numbers may not.
         unbroken = [*name.split(), *(" ".join(texts).split() if number == 0 else texts)]
         justify: Literal["left", "right"] = "left" if number == 0 else "right"
         drawn.add_column(shown(name), justify=justify, min_width=max(map(len, unbroken)), overflow="fold")
     for row in table.rows:
-        drawn.add_row(*(shown(cell.text, "bold" if cell.bold else "") for cell in row))
+        drawn.add_row(*(shown(cell.whole, "bold" if cell.bold else "") for cell in row))
     return drawn
 
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from benchmark.results.protocol import LIMIT, key_of, size_text
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.results.report.frame import headlines
 from benchmark.results.report.leaderboard import (
     REFERENCE,
     Entry,
     caveat,
     group,
-    headlines,
     is_dry_run,
+    of_protocol,
     quick_look,
 )
 from benchmark.results.result import Result
@@ -61,9 +62,9 @@ def board_verdict(
 
     Without random selection among them, they are compared with the `committed` runs of it under their protocol.
     """
-    same = [run for run in committed if run.protocol.fingerprint == runs[0].protocol.fingerprint]
     lacks = all(run.filter != REFERENCE for run in runs)
-    added = [run for run in same if run.filter == REFERENCE] if lacks else []
+    same = of_protocol(committed, runs[0].protocol) if lacks else []
+    added = [run for run in same if run.filter == REFERENCE]
     entries = group([*runs, *added])
     competing = [entry for entry in entries if entry.competes]
     compared = [compare_entries(measure, entries, folders) for measure in headlines(entries)]

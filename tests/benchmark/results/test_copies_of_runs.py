@@ -13,10 +13,12 @@ from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import scan_records, write_record
 from benchmark.results.report.report_data import eval_results
 from benchmark.results.report.run_tables import run_table
-from benchmark.results.result import Result
+from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders, each_once, read_runs
 from benchmark.run.report import report
 from pairsift import api
+from pairsift.studies.profile.profiling import Profile
+from pairsift.studies.profile.web_likeness.caption_profile import CaptionProfile
 from tests.benchmark.results.report.made_results import captioned, protocol
 from tests.jobs import make_job
 
@@ -33,6 +35,9 @@ def run_of(name: str, cider: float, seed: int = 0, *, selects: str = "", **chang
 
 def settings(url: str) -> dict[str, Any]:
     return {"pool": {"url": url}, "downstream": {"captioner": {"training": {"seed": 0}}}}
+
+
+RUN = run_of("clip", 0.1)
 
 
 def runs(numbers: random.Random) -> list[Result]:
@@ -99,13 +104,43 @@ def test_copies_of_runs_change_nothing(
         assert text == alone[what], what
 
 
-def test_the_last_copy_to_finish_counts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    first = run_of("clip", 0.1)
-    last = replace(first, run_id="a", finished="2026-02-02")
-    paths = [write_record(tmp_path / name, run) for name, run in (("one", first), ("two", last))]
+@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
+@pytest.mark.parametrize("run_id", ["a", RUN.run_id])
+@pytest.mark.parametrize("cider", [0.1, 0.2])
+def test_the_run_that_finished_last_counts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, order: tuple[str, str], run_id: str, cider: float
+) -> None:
+    last = replace(run_of("clip", cider), run_id=run_id, finished="2026-02-02")
+    path = write_record(tmp_path / "two", last)
+    write_record(tmp_path / "one", RUN)
+    other = write_record(tmp_path / "two", run_of("icc", 0.3))
     caplog.set_level("INFO")
-    assert ResultsFolders([tmp_path / "one", tmp_path / "two"]).read(Result) == {paths[1]: last}
-    assert f"{paths[0]} and {paths[1]} are the same run; {paths[1]} finished last and counts" in caplog.text
+    runs = ResultsFolders([tmp_path / name for name in (*order, "one")]).read(Result)
+    assert (runs.pop(path), [*runs]) == (last, [other])
+    told = [(r.levelname, r.getMessage()) for r in caplog.records if "are the same run" in r.getMessage()]
+    if (run_id, cider) == (RUN.run_id, 0.1):
+        assert told == []
+    else:
+        (level, message), *_ = told
+        assert (level == "WARNING", "other metrics" in message) == (cider == 0.2, cider == 0.2)
+        assert message.endswith(f"{path} finished last and counts")
+
+
+def test_records_of_every_kind_are_merged(tmp_path: Path) -> None:
+    for folder, finished in (("a", "2"), ("b", "1")):
+        write_record(tmp_path / folder, Evaluation("e", "e", {}, {}, {}, finished=finished))
+    source = ResultsFolders([tmp_path / "a", tmp_path / "b", tmp_path / "absent"])
+    assert [made.finished for made in source.read(Evaluation).values()] == ["2"]
+    assert source.left_out == {}
+
+
+def test_a_file_that_two_kinds_cannot_read_is_left_out_once(tmp_path: Path) -> None:
+    path = tmp_path / "profile" / "broken.json"
+    path.parent.mkdir()
+    path.write_text("[]")
+    source = ResultsFolders([tmp_path])
+    assert {**source.read(Profile), **source.read(CaptionProfile)} == {}
+    assert list(source.left_out) == [path]
 
 
 def with_captions(run: Result, training: str) -> Result:
@@ -114,7 +149,6 @@ def with_captions(run: Result, training: str) -> Result:
     return replace(run, config=config, downstream={"captioner": trained})
 
 
-RUN = run_of("clip", 0.1)
 TRAINED = settings("pool") | {"downstream": {"captioner": {"training": {"seed": 1}}}}
 
 

@@ -7,8 +7,14 @@ import pytest
 from benchmark.core.uids import encode_uids
 from benchmark.pool.pool import Pool
 from benchmark.results import selection_statistics
+from benchmark.results.run_folder import (
+    Fractions,
+    Histogram,
+    RunFiles,
+    SelectionSummary,
+    write_selection_summary,
+)
 from benchmark.results.selection_statistics import BINS, OUTLIERS, WORDS, changed_words, summarise
-from benchmark.results.selection_summary import Fractions, Histogram, SelectionSummary
 from benchmark.scoring.score_table import ArraySource
 from tests.benchmark.results.small_blocks import SmallBlocks
 from tests.pools import Row, hashed_uids, rows, write_metadata, write_tar
@@ -128,8 +134,11 @@ def test_captions_of_a_pool_of_tars_are_counted(tmp_path: Path) -> None:
     assert list(summary.histograms) == ["words per caption", "characters per caption"]
 
 
-def test_without_a_pool_scores_alone_are_counted() -> None:
+def test_without_a_pool_scores_alone_are_counted(tmp_path: Path) -> None:
     uids, scores = np.sort(encode_uids([row.uid for row in rows(3)])), np.array([1.0, 2.0, 3.0])
     summary = summarise(ArraySource(uids, scores), ArraySource(uids[2:], scores[2:]), None)
     assert (summary.sampled, summary.histograms, summary.shares, summary.words) == ((0, 0), {}, {}, {})
     assert (sum(summary.scores.pool), sum(summary.scores.kept)) == (3, 1)
+    assert RunFiles(tmp_path).summary() is None
+    write_selection_summary(tmp_path, summary)
+    assert RunFiles(tmp_path).summary() == summary

@@ -11,7 +11,7 @@ from PIL import Image
 from benchmark.core import extras
 from benchmark.core.errors import UserError
 from benchmark.results.tensorboard_tracker import TensorBoardTracker
-from tests.benchmark.results.run_folders import CAPTIONS, SCRIPT, facts, finished_run
+from tests.benchmark.results.report.made_run_folders import CAPTIONS, WEB, facts, finished_run
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_captions_of_the_web_stay_text(logged: Any, name: str) -> None:
     assert "<script" not in page
     assert "<strong>" not in page
     assert "<a " not in page
-    assert f"<td>{SCRIPT}</td>" in unescape(page)
+    assert f"<td>{WEB}</td>" in unescape(page)
 
 
 def test_without_the_extra_the_command_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

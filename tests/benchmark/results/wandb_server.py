@@ -1,4 +1,4 @@
-"""W&B servers that keep views, or the history of one run: what W&B's own client sends is what they answer from."""
+"""A W&B server that keeps views: what W&B's own client sends is what it answers from."""
 
 import gzip
 import json
@@ -40,10 +40,6 @@ class Views(ThreadingHTTPServer):
         viewer = {"id": "1", "entity": self.entity, "username": self.entity, "flags": "{}"}
         return {"viewer": viewer | {"teams": {"edges": []}}}
 
-    def take(self, path: str, content: bytes) -> bool:
-        """Tell whether a request is expected; telemetry is not."""
-        return False
-
     def upsert(self, given: dict[str, Any]) -> dict[str, Any]:
         key = given.get("id") or f"id{len(self.views)}"
         fields = ("name", "displayName", "type", "spec", "description")
@@ -54,41 +50,6 @@ class Views(ThreadingHTTPServer):
         return self.views[key] | times | {"user": user, "project": project}
 
 
-class History(Views):
-    """The rows of one run, as ``wandb sync`` sends them."""
-
-    def __init__(self, entity: str, project: str) -> None:
-        super().__init__(entity, project)
-        self.rows: list[dict[str, Any]] = []
-        self.known = False
-
-    def answer(self, query: str, given: dict[str, Any]) -> dict[str, Any]:
-        project = {"id": "1", "name": self.project, "entity": {"id": "1", "name": self.entity}}
-        bucket = {
-            "id": "1", "name": "run", "project": project, "config": "{}", "summaryMetrics": "{}", "historyTail": "[]",
-            "eventsTail": "[]", "wandbConfig": '{"t": 1}', "historyLineCount": len(self.rows), "eventsLineCount": 0,
-            "logLineCount": 0,
-        }  # fmt: skip
-        if "RunResumeStatus" in query:
-            return {"model": project | {"bucket": bucket if self.known else None}}
-        if "UpsertBucket" in query:
-            inserted, self.known = not self.known, True
-            return {"upsertBucket": {"bucket": bucket, "inserted": inserted}}
-        if "CreateRunFiles" in query:
-            files = [{"name": name, "uploadUrl": f"{self.url}/files/{name}"} for name in given["files"]]
-            return {"createRunFiles": {"runID": "1", "uploadHeaders": [], "files": files}}
-        return super().answer(query, given)
-
-    def take(self, path: str, content: bytes) -> bool:
-        history = path.endswith("/file_stream") and json.loads(content).get("files", {}).get(
-            "wandb-history.jsonl"
-        )
-        if history:
-            assert history["offset"] == len(self.rows)
-            self.rows += map(json.loads, history["content"])
-        return True
-
-
 class Handler(BaseHTTPRequestHandler):
     server: Views
 
@@ -96,21 +57,16 @@ class Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.headers.get("Content-Encoding") == "gzip":
             content = gzip.decompress(content)
-        data: dict[str, Any] = {}
-        if self.path == "/graphql":
-            asked = json.loads(content)
-            data = self.server.answer(asked["query"], asked.get("variables") or {})
-        elif not self.server.take(self.path, content):
+        if self.path != "/graphql":  # telemetry
             self.send_error(404)
             return
-        body = json.dumps({"data": data}).encode()
+        asked = json.loads(content)
+        body = json.dumps({"data": self.server.answer(asked["query"], asked.get("variables") or {})}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    do_PUT = do_POST  # noqa: N815
 
     def log_message(self, *_: object) -> None:
         pass

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmark.results.report.leaderboard import Measure
+from benchmark.results.report.frame import Measure
 from benchmark.results.result import Result
 from pairsift.studies.published_figures import (
     BEST,

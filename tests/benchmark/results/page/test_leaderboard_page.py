@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.results.page.galleries import Images, captioned_sets, filter_panel
-from benchmark.results.page.leaderboard_page import leaderboard_page
+from benchmark.results.page.leaderboard_page import LeaderboardView, leaderboard_page, leaderboard_views
 from benchmark.results.protocol import Protocol
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard import group
@@ -19,6 +19,7 @@ from benchmark.results.run_folder import GalleryPair, Place, RunFiles
 from tests.benchmark.results.report.made_results import protocol
 from tests.benchmark.results.report.made_run_folders import (
     HOSTILE,
+    Folder,
     full_result,
     hostile_folder,
     write_run_folder,
@@ -32,6 +33,57 @@ def page(*runs: Result, folder: Path | None = None) -> str:
     folders = RunFolders({run.run_id: folder / run.run_id for run in runs} if folder else {})
     html = leaderboard_page(runs, folders, leaderboard(runs, folders))
     return re.sub(r'(id="plotly">).*?</script>', r"\1</script>", html, flags=re.DOTALL)
+
+
+def view_of(path: Path, means: dict[str, float], seeds: int = 1) -> LeaderboardView:
+    """The leaderboard of filters by their CIDEr."""
+    runs = Folder(path)
+    for name, mean in means.items():
+        runs.add(name, [mean + seed / 200 for seed in range(seeds)], full=True)
+    (view,) = leaderboard_views(runs.results, runs.folders)
+    return view
+
+
+def test_filters_that_no_test_tells_apart_are_named_together(tmp_path: Path) -> None:
+    view = view_of(tmp_path, {"icc": 0.401, "clip": 0.4, "random": 0.1, "oracle": 0.9}, seeds=3)
+    (verdict, _) = view.verdict.verdicts
+    assert verdict.heading == "CIDEr on coco"
+    assert verdict.sentence == "icc has the highest mean (40.6); not shown to be worse: clip."
+    assert view.cheapest[0] == "clip, 46 s of one worker for the 80,000 pairs of this pool"
+    assert view.machine == ""
+    headline = view.tables["headline metrics"]
+    assert {row[0].text.partition(" ")[0]: (row[1].rank, row[1].note) for row in headline.rows} == {
+        "oracle": ("", "+80.0 above random"), "icc": ("1–2", "+30.1 above random"),
+        "clip": ("1–2", "+30.0 above random"), "random": ("3", ""),
+    }  # fmt: skip
+
+
+def test_the_best_random_and_the_oracle_are_shown_first(tmp_path: Path) -> None:
+    means = {f"f{n}": 0.2 + n / 100 for n in range(10)} | {"random": 0.1, "oracle": 0.9}
+    view = view_of(tmp_path, means)
+    assert view.shown == ["random", "oracle", "f9", "f8", "f7", "f6", "f5", "f4"]
+    assert list(view.tables) == [
+        "headline metrics", "captioner on coco: CIDEr", "dual_encoder on coco: text-to-image R@1 (%)",
+        "captioner on coco", "captioner on coco, best reference and diversity", "dual_encoder on coco", "cost",
+        "kept by kind of noise (%)",
+    ]  # fmt: skip
+    assert all(len(table.entries) == len(table.rows) for table in view.tables.values())
+
+
+def test_one_run_is_compared_with_shipped_results() -> None:
+    shipped = [
+        full_result(name, 0.1 * n, machine="m") for n, name in enumerate(("random", "clip", "oracle"), 1)
+    ]
+    shipped += [full_result("random", 0.1, seed=seed, machine="m") for seed in (1, 2)]
+    html = leaderboard_page([full_result("icc", 0.25)], RunFolders({}), [], shipped)
+    assert "icc: CIDEr (over seeds), coco 25.0, (+15.0) above random; text-to-image R@1" in html
+    assert re.findall('<tr data-label="icc"[^>]*>', html)[0].endswith('class="own">')
+    assert "random†" in html
+    assert "<dt>runs</dt><dd>1</dd>" in html
+    html = leaderboard_page([full_result("icc", 0.25)], RunFolders({}), [])
+    assert "†" not in html
+    assert "<code>filter=random,icc seed=0,1,2</code>" in html
+    assert "Pareto" not in re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
 
 
 def test_hostile_text_is_escaped_everywhere(tmp_path: Path) -> None:

@@ -5,29 +5,18 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from benchmark.results.page.page_tables import chart_measures
+from benchmark.results.page.charts import cost_chart, kept_chart, score_chart, size_chart
 from benchmark.results.page.plotly_charts import Chart, line_styles
-from benchmark.results.page.quality_charts import cost_chart, size_chart
-from benchmark.results.page.selection_charts import kept_chart, score_chart
-from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
-from benchmark.results.selection_summary import Histogram
+from benchmark.results.run_folder import Histogram
 from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.benchmark.results.report.made_run_folders import full_result, summary
 
 UNTIMED = [full_result(name, 0.5, scoring=Scoring(0.0, 0.0)) for name in ("clip", "icc")]
+NOTHING = RunFolders({})
 NAMES = {"random": 0.1, "clip": 0.3, "icc": 0.5, "oracle": 0.6}
-
-
-def metrics_of(rows: list[Entry], count: int | None = None) -> dict[str, list[Compared]]:
-    """The first metrics that charts offer, compared at each size."""
-    sizes = sorted({entry.size for entry in rows})
-    by_size = [[entry for entry in rows if entry.size == size] for size in sizes]
-    measures = [*chart_measures(rows).items()][:count]
-    return {
-        name: [compare_entries(m, of_size, RunFolders({})) for of_size in by_size] for name, m in measures
-    }
 
 
 def entries(*runs: Result) -> list[Entry]:
@@ -46,20 +35,20 @@ def drawn(chart: Chart | None) -> list[dict[str, Any]]:
 def test_sizes_are_joined_in_order() -> None:
     runs = [full_result("clip", q, size=size) for size, q in ((500_000, 0.4), (100_000, 0.2), (200_000, 0.3))]
     rows = entries(*runs)
-    cider, bleu = drawn(size_chart("k", rows, metrics_of(rows, 2), line_styles(rows)))
+    cider, recall, *_ = drawn(size_chart("k", rows, NOTHING, line_styles(rows)))
     assert cider["layout"]["xaxis"]["ticktext"] == ["100k", "200k", "500k"]
     assert cider["data"][0]["y"] == [20, 30, 40]
     assert cider["data"][0]["error_y"]["array"] == [0, 0, 0]  # of one seed without scores of images
-    assert bleu["name"] == "text-to-image R@1 (%), coco (dual encoder)"
+    assert recall["name"] == "text-to-image R@1 (%), coco (dual encoder)"
 
 
 def test_one_size_needs_no_chart_of_sizes() -> None:
     rows = entries()
-    assert size_chart("k", rows, metrics_of(rows), line_styles(rows)) is None
+    assert size_chart("k", rows, NOTHING, line_styles(rows)) is None
     rows = entries(
         *(full_result(*of) for of in (("a", 0.1), ("b", 0.2))), full_result("b", 0.3, size=100_000)
     )
-    (b,) = drawn(size_chart("k", rows, metrics_of(rows), line_styles(rows)))[0]["data"]
+    (b,) = drawn(size_chart("k", rows, NOTHING, line_styles(rows)))[0]["data"]
     assert (b["name"], b["customdata"], b["y"]) == ("b", ["b"], [30, 20])
 
 
@@ -72,7 +61,7 @@ def test_the_front_joins_what_no_cheaper_filter_beats() -> None:
         "oracle": (2, 0.9),
     }
     rows = entries(*(full_result(name, q, scoring=Scoring(s, 0.0)) for name, (s, q) in costs.items()))
-    chart = cost_chart("k", rows, metrics_of(rows), line_styles(rows), ["worse"])
+    chart = cost_chart("k", rows, NOTHING, line_styles(rows), ["worse"])
     front, *points = drawn(chart)[0]["data"]
     assert (front["x"], front["y"]) == ([1, 100], [10, 20])
     assert {point["name"] for point in points if "customdata" in point} == {"random", "icc", "worse"}
@@ -87,13 +76,13 @@ def test_the_front_goes_down_where_lower_is_better() -> None:
         models = {"own": trained(coco=[errors])}
         runs.append(result(name, downstream=models, scoring=Scoring(seconds, 0.0)))
     rows = entries(*runs)
-    front, *_ = drawn(cost_chart("k", rows, metrics_of(rows), line_styles(rows), []))[0]["data"]
+    front, *_ = drawn(cost_chart("k", rows, NOTHING, line_styles(rows), []))[0]["data"]
     assert (front["x"], front["y"]) == ([1, 100], [3, 1])
 
 
 def test_one_point_or_no_times_are_no_front() -> None:
     for rows in (entries(full_result("clip", 0.5), full_result("oracle", 0.6)), entries(*UNTIMED)):
-        assert cost_chart("k", rows, metrics_of(rows), line_styles(rows), []) is None
+        assert cost_chart("k", rows, NOTHING, line_styles(rows), []) is None
 
 
 def test_as_many_filters_as_colours_and_dashes_have_a_style_of_their_own() -> None:
@@ -136,9 +125,10 @@ def test_scores_have_their_threshold() -> None:
 def test_plotly_is_given_no_markup(name: str) -> None:
     rows = entries(full_result(name, 0.5), full_result(name, 0.4, size=100_000))
     styles, summaries = line_styles(rows), {name: summary(0, name), f"{name}2": summary(1, name)}
+    others = [rows[1], *entries()]
     charts = [
-        size_chart("k", rows, metrics_of(rows), styles),
-        cost_chart("k", [*rows, *entries()], metrics_of(rows), styles | line_styles(entries()), [name]),
+        size_chart("k", rows, NOTHING, styles),
+        cost_chart("k", others, NOTHING, styles | line_styles(others), [name]),
         kept_chart("k", rows, summaries),
     ]
     traces = [trace for chart in charts for variant in drawn(chart) for trace in variant["data"]]

@@ -76,4 +76,4 @@ def metric_tables(results: Iterable[Result], additions: Additions = NO_ADDITIONS
 
 def texts(table: Table) -> list[list[str]]:
     """The rows of a table as Markdown would emphasise them."""
-    return [[f"**{cell.text}**" if cell.bold else cell.text for cell in row] for row in table.rows]
+    return [[f"**{cell.whole}**" if cell.bold else cell.whole for cell in row] for row in table.rows]

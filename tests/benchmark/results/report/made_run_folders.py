@@ -1,8 +1,8 @@
-"""Results with what runs leave in their folders, for tests of the report's page."""
+"""Results with what runs leave in their folders, for tests of the report and of trackers."""
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
@@ -11,19 +11,29 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from benchmark.core.progress import CaptionedImage
+from benchmark.core.records import write_record
+from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
-from benchmark.results.run_folder import Example, GalleryPair, Place, write_examples, write_gallery
-from benchmark.results.selection_summary import (
+from benchmark.results.run_folder import (
+    Example,
     Fractions,
+    GalleryPair,
     Histogram,
+    Place,
     SelectionSummary,
+    write_examples,
+    write_gallery,
     write_selection_summary,
 )
+from benchmark.results.trackers import RunFacts
+from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.metric import Metric
-from tests.benchmark.results.report.made_results import protocol, result, trained
+from tests.benchmark.results.report.made_results import metric, protocol, result, trained
 
 SCRIPT, IMAGE, END = "<script>alert(1)</script>", '<img src=x onerror="alert(2)">', "a</script><b>dog</b>"
 HOSTILE = (SCRIPT, IMAGE, END)
+IMAGES = 200  # with scores of their own
 PLACES: tuple[Place, ...] = ("top", "kept", "dropped", "bottom")
 
 
@@ -42,7 +52,7 @@ def measured(name: str, value: float, half: float = 0.03, **more: Any) -> Metric
 
 def full_result(name: str, quality: float, *, size: int = 200_000, seed: int = 0, **changes: Any) -> Result:
     """A run with both models, whose metrics are multiples of `quality`."""
-    captions = [measured(metric, quality * times) for metric, times in (("CIDEr", 1), ("BLEU-4", 0.5))]
+    captions = [measured(name, quality * times) for name, times in (("CIDEr", 1), ("BLEU-4", 0.5))]
     captions.append(Metric("Unique-1", 3.0, None, 100, "v", curve=(3 + quality, 4.0, 2.0), unit="n-grams"))
     models = {
         "captioner": trained(coco=captions),
@@ -95,3 +105,71 @@ def hostile_folder(results: Path) -> list[Result]:
         folder.mkdir(parents=True)
         write_run_folder(folder, seed=number, texts=HOSTILE)
     return runs
+
+
+WEB = '<script>alert("x")</script> | **a** [b](c)'  # a caption of the web
+CAPTIONS = [CaptionedImage(Image.new("RGB", (96, 64), "blue"), WEB, ("a cat", "one cat"))]
+
+
+def facts(run_id: str = "demo-clip-200k-seed0-ab", **config: Mapping[str, object]) -> RunFacts:
+    names = {"filter_name": "clip", "filter_family": "clip", "pool_name": "demo", "size_name": "200k"}
+    of_protocol = {"protocol_name": protocol().name, "protocol_fingerprint": protocol().fingerprint}
+    columns = {**names, **of_protocol, "k": 2000}
+    return RunFacts(run_id, "run", columns, {"filter": {"_target_": "F"}, "seed": 0, **config})
+
+
+def flat(colour: str) -> bytes:
+    stream = io.BytesIO()
+    Image.new("RGB", (48, 32), colour).save(stream, "JPEG")
+    return stream.getvalue()
+
+
+def finished_run(results: Path) -> tuple[Result, Path]:
+    """A result with its record, subset file, and the folder of what trackers show."""
+    metrics = [replace(metric("CIDEr", 0.5), interval=(0.4, 0.6)), metric("SPICE", None, "no models")]
+    subset = results / "cache" / "a.npy"
+    made = result(
+        "clip", downstream={"captioner": trained(coco=metrics)}, kept={"person": 5}, subset=str(subset)
+    )
+    subset.parent.mkdir(parents=True)
+    subset.write_bytes(b"uids")
+    write_record(results, made)
+    folder = results / made.run_id
+    scores = Histogram((0.0, 0.5, 1.0), (30, 10), (0, 4))
+    write_selection_summary(folder, SelectionSummary(scores, (40, 4), {}, {}, {}))
+    pairs = [
+        GalleryPair("kept", "0" * 32, WEB, 0.75, flat("red")),
+        GalleryPair("dropped", "1" * 32, "a dog", 0.25, b""),
+    ]
+    write_gallery(folder, pairs)
+    write_examples(folder, [Example("coco", "7", ("a cat",), flat("green"))])
+    (folder / "captioner").mkdir()
+    rows = [{"image_id": 7, "caption": WEB}, {"image_id": 8, "caption": "another"}]
+    (folder / "captioner" / "captions_coco.json").write_text(json.dumps(rows))
+    return made, folder
+
+
+class Folder:
+    """Runs whose per-image scores have a mean and some noise, left in a folder as runs leave them."""
+
+    def __init__(self, path: Path, metric: str = "CIDEr", **more: Any) -> None:
+        self.path, self.metric, self.more = path, metric, more
+        self.results: list[Result] = []
+        self.difficulty = np.random.default_rng(0).normal(0, 0.1, IMAGES)
+
+    def add(self, name: str, means: list[float], *, full: bool = False, **changes: Any) -> None:
+        """Add a run per seed: of a captioner, or a `full_result`."""
+        for seed, mean in enumerate(means):
+            noise = np.random.default_rng([len(self.results), seed]).normal(0, 0.02, IMAGES)
+            values = mean + self.difficulty + noise - (self.difficulty + noise).mean()
+            models = {"captioner": trained(coco=[metric(self.metric, mean, **self.more)])}
+            usual = full_result(name, mean) if full else result(name, downstream=models)
+            run = replace(usual, seed=seed, run_id=f"{usual.run_id}{seed}", **changes)
+            kept = ImageScores()
+            kept.add("coco", self.metric, range(IMAGES), values.tolist())
+            kept.write(self.path / run.run_id / "captioner")
+            self.results.append(run)
+
+    @property
+    def folders(self) -> RunFolders:
+        return RunFolders({run.run_id: self.path / run.run_id for run in self.results})

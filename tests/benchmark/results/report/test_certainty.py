@@ -3,53 +3,27 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmark.results.report.certainty import (
     RunFolders,
-    certainty_table,
     compare_entries,
     parts_of_images,
     read_image_scores,
 )
-from benchmark.results.report.leaderboard import REFERENCE_ONLY, Measure, group, headlines, leaderboards
-from benchmark.results.report.leaderboard_tables import leaderboard
-from benchmark.results.report.summary import summary_table
+from benchmark.results.report.frame import Measure, headlines
+from benchmark.results.report.leaderboard import REFERENCE_ONLY, group, leaderboards
+from benchmark.results.report.leaderboard_tables import certainty_table, leaderboard, summary_table
 from benchmark.results.result import Result
 from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
 from pairsift.studies.findings import findings_tables
 from tests.benchmark.results.report.made_results import captioned, metric, result, texts, trained
+from tests.benchmark.results.report.made_run_folders import IMAGES, Folder
 
 CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
-IMAGES = 200
-
-
-class Folder:
-    """Runs whose per-image scores have a mean and some noise, left in a folder as runs leave them."""
-
-    def __init__(self, path: Path, metric: str = "CIDEr", **more: Any) -> None:
-        self.path, self.metric, self.more = path, metric, more
-        self.results: list[Result] = []
-        self.difficulty = np.random.default_rng(0).normal(0, 0.1, IMAGES)
-
-    def add(self, name: str, means: list[float]) -> None:
-        for seed, mean in enumerate(means):
-            noise = np.random.default_rng([len(self.results), seed]).normal(0, 0.02, IMAGES)
-            values = mean + self.difficulty + noise - (self.difficulty + noise).mean()
-            models = {"captioner": trained(coco=[metric(self.metric, mean, **self.more)])}
-            run = result(name, downstream=models, seed=seed)
-            kept = ImageScores()
-            kept.add("coco", self.metric, range(IMAGES), values.tolist())
-            kept.write(self.path / run.run_id / "captioner")
-            self.results.append(run)
-
-    @property
-    def folders(self) -> RunFolders:
-        return RunFolders({run.run_id: self.path / run.run_id for run in self.results})
 
 
 @pytest.fixture
@@ -192,3 +166,30 @@ def test_filters_of_one_selection_are_one_row() -> None:
     assert [run.seed for run in entry.runs] == [0, 1, 2]
     assert len(entry.all_runs) == 4
     assert [e.label for e in rest] == ["english", "laion2b, other captions"]
+
+
+def run(name: str, cider: float, *, seed: int = 0) -> Result:
+    return result(name, seed=seed, downstream={"captioner": trained(coco=[metric("CIDEr", cider)])})
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ((0.2, 0.3, 0.4), "30.0 (5.2 to 54.8)"),  # 4.303 standard errors of 10 / sqrt(3)
+        ((0.1, 0.2, 0.3), "20.0 (0.0 to 44.8)"),  # CIDEr is not below 0
+        ((0.1, 0.3), "20.0 (0.0 to 147.1)"),  # 12.706 standard errors of 10
+        ((0.2,), "20.0"),  # of one seed without scores of images
+    ],
+)
+def test_the_interval_of_a_mean_over_seeds(values: tuple[float, ...], text: str) -> None:
+    entries = group([run("clip", value, seed=seed) for seed, value in enumerate(values)])
+    compared = compare_entries(CIDER, entries, RunFolders({}))
+    assert compared.cell(entries[0]).whole == text
+    assert compared.noises == ["over seeds"] * (len(values) > 1)
+
+
+def test_intervals_of_a_column_share_a_scale() -> None:
+    entries = group([*(run("clip", 0.52 + seed / 100, seed=seed) for seed in range(3)), run("random", 0.13)])
+    compared = compare_entries(CIDER, entries, RunFolders({}))
+    # 4.3 standard errors: 13 - 4.3 to 13 + 4.3, and 53 - 2.5 to 53 + 2.5, of 8.7 to 55.5
+    assert [compared.cell(entry).strip for entry in entries] == [(0.0, 9.2, 18.4), (89.4, 94.7, 100.0)]

@@ -1,11 +1,23 @@
-from dataclasses import replace
+"""The tables of leaderboards: of metrics, costs and noise, and the summary for README."""
 
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.core.errors import UserError
 from benchmark.results.report.certainty import NOISES, RunFolders
-from benchmark.results.report.leaderboard import REFERENCE_ONLY, group, headlines, leaderboards
-from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.entry_facts import seconds_text
+from benchmark.results.report.frame import headlines
+from benchmark.results.report.leaderboard import REFERENCE_ONLY, group, leaderboards
+from benchmark.results.report.leaderboard_tables import leaderboard, size_table, summary_board, summary_table
 from benchmark.results.report.significance import OVER_IMAGES
+from benchmark.results.report.table import Cell, Table, publish
 from benchmark.results.result import DownstreamResult, Result, Scoring
+from downstream.evaluation.image_scores import ImageScores
 from tests.benchmark.results.report.made_results import (
+    captioned,
     metric,
     metric_tables,
     protocol,
@@ -20,11 +32,6 @@ def run(name: str, *, cider: float = 0.5, size: int = 200_000, seed: int = 0) ->
     models = {"captioner": trained(coco=captions), "dual_encoder": trained(coco=[metric("zero_shot", 0.1)])}
     kept = {"concrete": 15, "person": 5}
     return result(name, size=size, seed=seed, downstream=models, kept=kept)
-
-
-def test_rows_are_ordered_by_family() -> None:
-    tables = metric_tables(run(name) for name in ("oracle", "clip", "zeta", "random"))
-    assert [row[0] for row in texts(tables[0])] == ["random", "clip", "zeta", "oracle" + REFERENCE_ONLY]
 
 
 def test_a_table_holds_runs_of_one_protocol_alone() -> None:
@@ -73,13 +80,14 @@ def test_overrides_are_in_a_note_and_not_in_titles() -> None:
     assert boards[1].protocol_note == f"Protocol: demo 200k, {override} ({other.fingerprint}), 1 run."
 
 
-def test_means_in_percent_without_emphasis() -> None:
-    runs = [run("random", cider=0.4), run("clip", cider=0.51234), run("oracle", cider=2.0)]
+def test_means_in_percent_in_the_order_of_families() -> None:
+    runs = [run("oracle", cider=2.0), run("zeta"), run("clip", cider=0.51234), run("random", cider=0.4)]
     table = metric_tables(runs)[0]
     assert table.header == ["filter", "C", "S", "BSc"]
     assert texts(table) == [
         ["random", "40.0", "–", "0.800"],
         ["clip", "51.2", "–", "0.800"],
+        ["zeta", "50.0", "–", "0.800"],
         ["oracle" + REFERENCE_ONLY, "200.0", "–", "0.800"],
     ]
     assert table.notes == [NOISES[OVER_IMAGES], "S is missing: no models"]
@@ -101,23 +109,21 @@ def test_ties_are_explained_beside_retrieval() -> None:
     assert note.endswith("in points: T2I 1.3.")
 
 
-def test_seeds_are_averaged_with_their_interval() -> None:
-    runs = [run("clip", seed=seed, cider=cider) for seed, cider in enumerate((0.4, 0.5, 0.6))]
-    assert texts(metric_tables(runs)[0]) == [["clip", "50.0 (25.2 to 74.8)", "–", "0.800 (0.800 to 0.800)"]]
-    assert texts(metric_tables(runs[:1])[0]) == [["clip", "40.0", "–", "0.800"]]
-
-
 def test_costs_and_kinds_of_noise_kept() -> None:
-    cost, noise = metric_tables([run("clip")])[-2:]
-    assert cost.header == ["filter", "kept", "distinct", "threshold", "scoring s", "pairs/s"]
-    assert texts(cost) == [["clip", "2,000", "2,000", "0.25", "12.5", "6,400"]]
+    memory = {"peak_rss_bytes": 2 * 2**30, "workers_peak_rss_bytes": 3 * 2**30}
+    cost, noise = metric_tables([replace(run("clip"), **memory)])[-2:]
+    assert cost.header[1:] == [
+        "kept", "distinct", "threshold", "scoring s", "pairs/s", "training", "peak memory"
+    ]  # fmt: skip
+    assert texts(cost) == [["clip", "2,000", "2,000", "0.25", "12.5", "6,400", "4 s", "2 GiB, workers 3 GiB"]]
     assert noise.header == ["filter", "concrete", "person"]
     assert texts(noise) == [["clip", "75.0", "25.0"]]
 
 
 def test_scores_that_cost_nothing_have_no_rate() -> None:
     cost = metric_tables([replace(run("random"), scoring=Scoring(0.0, 1.0))])[-2]
-    assert texts(cost)[0][-2:] == ["0.0", "–"]
+    assert texts(cost)[0][4:] == ["0.0", "–", "4 s", "–"]
+    assert [seconds_text(s) for s in (0.137, 9.96, 12.4, 12345)] == ["0.14 s", "10 s", "12 s", "12,345 s"]
 
 
 def test_selectors_and_other_captions_label_a_run() -> None:
@@ -158,3 +164,91 @@ def test_labels_hold_the_settings_that_differ() -> None:
     assert [row[0] for row in rows] == ["vas (target=None)", "vas (target=coco.npy)"]
     boards = leaderboards(runs)
     assert [len(entry.runs) for entry in boards[0].entries] == [3, 1]  # of other seeds and folders: one row
+
+
+def summary_of(results: list[Result]) -> Table:
+    return summary_table(summary_board(leaderboards(results)), RunFolders({}))
+
+
+def test_filters_are_rows_and_the_best_comes_first() -> None:
+    table = summary_of([captioned("random", 0.2), captioned("clip", 0.3)])
+    assert [row[:2] for row in texts(table)] == [["clip", "30.0"], ["random", "20.0"]]
+    assert any(note.startswith("Training noise unknown") for note in table.notes)
+    assert table.header[:2] == ["filter", "CIDEr, coco"]
+
+
+def of_sizes(folder: Path, shared: float) -> tuple[list[Result], RunFolders]:
+    """Runs of a filter at three sizes, two of them alike, with two seeds at each."""
+    runs, rng = [], np.random.default_rng(0)
+    for size, mean in {100_000: 0.2, 200_000: 0.29, 500_000: 0.3}.items():
+        for seed in range(2):
+            values = mean + rng.normal(0, 0.05, 200) + rng.normal(0, shared)
+            runs.append(captioned("clip", float(values.mean()), size=size, seed=seed))
+            scores = ImageScores()
+            scores.add("coco", "CIDEr", range(200), values.tolist())
+            scores.write(folder / runs[-1].run_id / "captioner")
+    return runs, RunFolders({run.run_id: folder / run.run_id for run in runs})
+
+
+def test_best_sizes_are_not_shown_to_be_worse(tmp_path: Path) -> None:
+    runs, folders = of_sizes(tmp_path, 0.004)
+    runs.append(captioned("icc", 0.2))
+    boards = leaderboards(runs)
+    table = summary_table(boards[1], folders, boards)
+    column = table.header.index("best sizes")
+    assert {row[0]: row[column] for row in texts(table)} == {"clip": "200k, 500k", "icc": "–"}
+    sizes = size_table(boards[1], boards)
+    assert sizes.header == ["filter", "CIDEr, 100k", "CIDEr, 200k", "CIDEr, 500k"]
+    assert [row[0] for row in texts(sizes)] == ["clip"]
+    assert "best sizes" not in summary_table(boards[1], folders).header
+
+
+def test_with_one_seed_the_best_size_is_unknown() -> None:
+    boards = leaderboards([captioned("clip", mean, size=n) for n, mean in ((100_000, 0.1), (200_000, 0.9))])
+    table = summary_table(boards[0], RunFolders({}), boards)
+    assert [row[table.header.index("best sizes")] for row in texts(table)] == ["unknown"]
+
+
+def test_descriptions_are_a_percentage_of_the_kept_pairs() -> None:
+    made = replace(captioned("clip", 0.3), kept={"concrete": 15, "person": 4, "abstract": 1})
+    table = summary_of([made, captioned("random", 0.2)])
+    assert table.header[2:] == ["descriptions among the kept", "scoring, worker s"]
+    assert [row[2:] for row in texts(table)] == [["75%", "12"], ["–", "12"]]
+
+
+def test_only_the_lines_between_the_markers_change() -> None:
+    table = Table("", ["filter", "C"], [[Cell("clip"), Cell("1.0", bold=True)]], ["Of one protocol."])
+    around = "before\n<!-- leaderboard -->\n{}\n<!-- /leaderboard -->\nafter\n"
+    published = publish(around.format("old"), {"findings": table, "leaderboard": table}, "README.md")
+    assert published == around.format(
+        "| filter | C |\n| --- | ---: |\n| clip | **1.0** |\n\nOf one protocol."
+    )
+
+
+def test_a_marker_may_ask_for_the_first_rows() -> None:
+    table = Table(
+        "", ["filter", "C"], [[Cell("clip"), Cell("1.0")], [Cell("random"), Cell("0.5")]], ["Note."]
+    )
+    around = "<!-- leaderboard: 1 rows -->\n{}\n<!-- /leaderboard -->\n"
+    assert publish(around.format("old"), {"leaderboard": table}, "README.md") == around.format(
+        "| filter | C |\n| --- | ---: |\n| clip | 1.0 |\n\nThe first 1 of 2 rows.\nNote."
+    )
+
+
+def test_a_file_without_markers_is_refused() -> None:
+    with pytest.raises(UserError, match=r"README\.md must have the lines <!-- leaderboard -->"):
+        publish("nothing here", {"leaderboard": Table("", ["filter"], [])}, "README.md")
+
+
+def test_the_size_with_the_most_runs_is_published_and_named() -> None:
+    smaller = [captioned(name, 0.3, size=100_000) for name in ("clip", "icc")]
+    runs = [captioned("clip", 0.3, seed=seed) for seed in range(3)]
+    elsewhere = [replace(captioned("icc", 0.3), protocol=protocol("web"), seed=seed) for seed in range(4)]
+    table = summary_of([*smaller, *runs, *elsewhere])
+    assert [row[0].text for row in table.rows] == ["clip"]
+    assert f"Protocol: demo 200k ({protocol().fingerprint}), 3 runs." in table.notes
+
+
+def test_no_results_to_publish_are_refused() -> None:
+    with pytest.raises(UserError, match="needs results; results_dir has none"):
+        summary_board([])

@@ -12,8 +12,9 @@ from scipy.stats import bartlett
 from benchmark.core.paths import REFERENCE_RESULTS
 from benchmark.core.records import read_records
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
-from benchmark.results.report.leaderboard import Entry, Leaderboard, headlines, leaderboards
-from benchmark.results.report.summary import summary_board
+from benchmark.results.report.frame import headlines
+from benchmark.results.report.leaderboard import Entry, Leaderboard, leaderboards
+from benchmark.results.report.leaderboard_tables import summary_board
 from benchmark.results.result import Result
 from benchmark.run.config import CONF
 from pairsift.demo.worlds import WORLDS

@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 from benchmark.core.sanitize import visible
 from benchmark.pool.pairs import Written
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
-from benchmark.results.report.summary import publish
-from benchmark.results.report.table import Cell, Table, plain, table_lines, to_markdown
+from benchmark.results.report.table import Cell, Table, plain, publish, table_lines, to_markdown
 from benchmark.results.report.terminal import print_tables
 from tests.benchmark.results.report.made_results import result
 

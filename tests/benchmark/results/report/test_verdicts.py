@@ -10,12 +10,11 @@ import pytest
 from benchmark.results.page.leaderboard_page import leaderboard_page
 from benchmark.results.protocol import Protocol
 from benchmark.results.report.leaderboard import leaderboards
-from benchmark.results.report.leaderboard_tables import leaderboard
-from benchmark.results.report.summary import summary_table
+from benchmark.results.report.leaderboard_tables import leaderboard, summary_table
 from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Result
 from tests.benchmark.results.report.made_results import captioned
-from tests.benchmark.results.report.test_certainty import Folder
+from tests.benchmark.results.report.made_run_folders import Folder
 
 TOYS = {"captioner": {"encoder": "pairsift/demo/models/swin"}}
 Means = dict[str, list[float]]

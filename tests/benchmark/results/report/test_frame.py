@@ -3,14 +3,15 @@
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.results.report.columns import (
+from benchmark.results.report.frame import (
     SHORT,
+    chart_measures,
     choose_metrics,
     few_columns,
     heading,
     only_metrics,
-    shown,
     table_columns,
+    unit_of,
 )
 from benchmark.results.result import Evaluation
 from tests.benchmark.results.report.made_results import metric, result, trained
@@ -27,10 +28,10 @@ MADE = result(
 
 def test_names_and_columns_choose_alike() -> None:
     for name in ("CIDEr", "cider", "C", "c"):
-        assert choose_metrics([name], [MADE], []) == {"CIDEr"}
-    assert choose_metrics(["T2I R@1", "S"], [MADE], []) == {"text_to_image_R@1", "SPICE"}
+        assert choose_metrics([name], [MADE]) == {"CIDEr"}
+    assert choose_metrics(["T2I R@1", "S"], [MADE]) == {"text_to_image_R@1", "SPICE"}
     evaluation = Evaluation("e", "e", {}, {"coco": [metric("Polos", 0.5)]}, {})
-    assert choose_metrics(["polos"], [MADE], [evaluation]) == {"Polos"}
+    assert choose_metrics(["polos"], [MADE, evaluation]) == {"Polos"}
     assert [SHORT[name] for name in ("RefPAC-S", "Unique-4", "linear_probe")] == ["RefPAC", "U-4", "probe"]
     names = [text.casefold() for pair in SHORT.items() for text in pair]
     assert len(set(names)) == len({*SHORT, *SHORT.values()})  # no two columns differ in case alone
@@ -38,7 +39,7 @@ def test_names_and_columns_choose_alike() -> None:
 
 def test_an_unknown_name_lists_what_the_results_hold() -> None:
     with pytest.raises(UserError) as error:
-        choose_metrics(["CIDEr", "cidre"], [MADE], [])
+        choose_metrics(["CIDEr", "cidre"], [MADE])
     assert str(error.value) == (
         "task.columns=cidre is not in these results; did you mean 'CIDEr'? known: C, CIDEr, S, SPICE, T2I R@1,"
         " text_to_image_R@1, text_to_image_tied, zero-shot, zero_shot"
@@ -92,4 +93,10 @@ def test_short_tables_have_headlines_and_unknown_metrics() -> None:
 )
 def test_units_and_directions_show(unit: str, higher: bool, value: float, header: str, text: str) -> None:
     made = metric("Mine", value, unit=unit, higher_is_better=higher)
-    assert (heading(made), shown(made, value)) == (header, text)
+    assert (heading(made), unit_of(unit).text(unit_of(unit).factor * value)) == (header, text)
+
+
+def test_charts_offer_the_sets_that_headlines_are_of() -> None:
+    metrics = [metric("CIDEr", 0.2), metric("BLEU-4", 0.1), metric("SPICE", None, "no Java")]
+    made = result("clip", downstream={"captioner": trained(nocaps=[metric("CIDEr", 0.1)], coco=metrics)})
+    assert list(chart_measures([made])) == ["CIDEr, coco (captioner)", "BLEU-4, coco (captioner)"]
