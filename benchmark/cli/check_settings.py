@@ -124,8 +124,8 @@ def arguments_of(node: DictConfig, name: str, kind: Any) -> Arguments | None:
         if name.partition(".")[0] == "filter" or ".filters." in name:
             arguments = replace(arguments, types={**arguments.types, **class_arguments(BOUNDS).types})
         return arguments
-    if isinstance(kind, dict):
-        return Arguments.of(kind)
+    if isinstance(kind, dict):  # others below `models` are those of a user's own model
+        return Arguments.of(kind | {"*": Any} if name.partition(".")[0] == "models" else kind)
     return None if (item := _item_type(kind)) is None else Arguments({}, others=item)
 
 

@@ -19,9 +19,9 @@ from benchmark.cli.check_settings import check_settings
 from benchmark.cli.help_text import EXAMPLES
 from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.cli.overrides import GROUPS, normalised
-from benchmark.cli.settings import DECLARED, setting_types, task_types
+from benchmark.cli.settings import parse_type, setting_types, task_types
 from benchmark.core.errors import UserError
-from benchmark.core.ranges import PositiveFloat, PositiveInt
+from benchmark.core.ranges import PositiveFloat, PositiveInt, requirement
 from benchmark.core.uids import read_subset
 from benchmark.run.config import CONF, register_resolvers, resolved, shipped_names
 from tests.benchmark.cli.test_cli import run_process
@@ -462,22 +462,25 @@ def test_unusual_spellings_make_real_runs(run: Run, tmp_path: Path) -> None:
     assert [len(read_subset(Path(path))) for path in done.stdout.split()] == [4, 6]
 
 
-def test_a_declared_type_is_of_a_setting_or_a_task() -> None:
-    """A type below another name would be of no setting."""
-    groups = {*setting_types(), *shipped_names("task")}
-    assert {name.partition(".")[0] for name in DECLARED} <= groups
-
-
-def test_a_setting_has_the_type_of_its_default() -> None:
-    assert task_types("evaluate")["captioner"]["beams"] is PositiveInt
-    assert task_types("report")["folders"] == list[str]
-    assert task_types("report")["full"] is bool
+def test_a_setting_has_the_type_of_its_line_or_of_its_default() -> None:
+    types = {
+        task: task_types(task) for task in shipped_names("task")
+    }  # of all tasks, as words for no type are refused
+    assert types["evaluate"]["captioner"]["beams"] is PositiveInt
+    assert (
+        requirement(types["text_spotting"]["sample"])
+        == "a positive integer, or null for the whole vocabulary"
+    )
+    with pytest.raises(KeyError, match="a positiv integer"):
+        parse_type("a positiv integer, or null")
+    assert types["report"]["folders"] == list[str]
+    assert types["report"]["full"] is bool
     assert setting_types()["models"]["captioner"]["lr"] is PositiveFloat
     assert setting_types()["models"]["lstm_captioner"]["weak_encoder"] == str | None
 
 
 def test_settings_of_a_task_from_elsewhere_are_its_own_matter(default: DictConfig) -> None:
-    check_with(default, "task.name=mine", "+task.depth=x", "+mine.width=y")
+    check_with(default, "task.name=mine", "+task.depth=x", "+mine.width=y", "+models.mine.lr=x")
 
 
 def together() -> list[list[str]]:
