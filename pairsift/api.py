@@ -16,10 +16,9 @@ from typing import Any, ParamSpec, TypeVar
 import pyarrow as pa
 from pydantic import ConfigDict, InstanceOf, ValidationError, validate_call
 
-from benchmark.cli.jobs import compose_jobs, job_of, planned_sweeps
-from benchmark.cli.overrides import as_arguments, normalised
-from benchmark.cli.own_parts import name_own_parts
+from benchmark.cli.jobs import job_of
 from benchmark.cli.process import set_environment
+from benchmark.cli.values import compose_values
 from benchmark.core.batch import Batch
 from benchmark.core.bounds import Bounds
 from benchmark.core.devices import resolve_device
@@ -271,8 +270,8 @@ def evaluate(
     return candidate.evaluate(sets, metrics, user_path(folder), resolved)
 
 
-def _job(settings: Settings | None, choices: Mapping[str, Any]) -> Job:
-    """Return the job that these settings describe."""
+def _job(settings: Settings | None, choices: Settings) -> Job:
+    """Return the job of these settings, which count before the `choices`."""
     set_environment()
     register_resolvers()
     others = dict(settings or {})
@@ -280,10 +279,7 @@ def _job(settings: Settings | None, choices: Mapping[str, Any]) -> Job:
     for of in (given, others):
         if isinstance(pool := of.get("pool"), Pool | Path | str):
             of.update(_pool_settings(pool))
-    overrides = name_own_parts(normalised([*as_arguments(given), *as_arguments(others)]))
-    if planned_sweeps(overrides):
-        raise UserError(f"{' '.join(overrides)} lists several runs; call once for each of them")
-    return job_of(compose_jobs([overrides])[0].composed)
+    return job_of(compose_values(given, others))
 
 
 def _part(group: str, name: str, settings: Settings | None, parts: Callable[[Job], Iterable[T]]) -> T:

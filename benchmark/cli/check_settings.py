@@ -22,7 +22,9 @@ from benchmark.core.sanitize import map_texts
 from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
 
 # Keys of a node with a `_target_` that are not arguments of its class.
-NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family", "after", "heading"})
+NOT_ARGUMENTS = frozenset(
+    {"_target_", "_partial_", "_convert_", "_recursive_", "family", "after", "heading", "needs"}
+)
 # Arguments that no setting gives.
 GIVEN_BY_TASKS = {"weak_backbone.labels", *map("figure.{}".format, FIGURE_PARTS)}
 BOUNDS = "benchmark.core.bounds.Bounds"  # the settings of every filter, next to the arguments of its class

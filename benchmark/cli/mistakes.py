@@ -81,7 +81,7 @@ def explain_command(error: Exception, arguments: Sequence[str]) -> str:
     if isinstance(error, OverrideParseException):
         return _unreadable(error.override)
     if unknown := re.match(r"Could not (?:override|delete from config\.) '([^']+)'", text):
-        return _unknown(unknown[1], arguments)
+        return unknown_setting(unknown[1], arguments)
     for pattern, line in ANSWERS.items():
         if match := re.match(pattern, text):
             return line.format(match[1])
@@ -97,7 +97,7 @@ def _unreadable(override: str) -> str:
     return f"{override} cannot be read; write NAME=VALUE"
 
 
-def _unknown(name: str, arguments: Sequence[str]) -> str:
+def unknown_setting(name: str, arguments: Sequence[str]) -> str:
     """Return the message for an unknown setting, with the settings that could be meant and that take its value."""
     if name in GROUPS:
         return f"{name} takes the name of a config; `python -m benchmark --help {name}` lists them"
