@@ -22,6 +22,7 @@ from benchmark.cli.values import compose_values
 from benchmark.core.batch import Batch
 from benchmark.core.bounds import Bounds
 from benchmark.core.devices import resolve_device
+from benchmark.core.disk import require_writable
 from benchmark.core.errors import UserError, did_you_mean, disk_errors_as_one_line
 from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import user_path
@@ -212,8 +213,10 @@ def select(
         seed: decides which of equal scores are selected.
         bounds: the scores that pass, by default the table's bounds.
     """
-    if path is not None and user_path(path).is_dir():
-        raise UserError(f"path={path} must be a file, such as chosen.npy, and is a folder")
+    if path is not None:
+        require_writable("path", user_path(path).parent)
+        if user_path(path).is_dir():
+            raise UserError(f"path={path} must be a file, such as chosen.npy, and is a folder")
     passing = table.bounds if bounds is None else bounds
     selection = select_within(passing, table, lambda within: select_top_k(within, k, seed))
     if path is not None:

@@ -235,6 +235,7 @@ ARRAY = np.zeros(3)
             lambda folder: select(table(folder), 2, folder),
             "must be a file, such as chosen.npy, and is a folder",
         ),
+        wrong(lambda folder: select(table(folder), 2, "/proc/x.npy"), "path=/proc cannot be written"),
         wrong(lambda _: select("my_pool", 2), "table='my_pool' must be an instance of ScoreTable"),
         wrong(
             lambda folder: train_on_another_pool(folder), "none of the 5 selected uids is in the tars of pool"
