@@ -277,12 +277,7 @@ def _job(settings: Settings | None, choices: Settings) -> Job:
     """Return the job of these settings, which count before the `choices`."""
     set_environment()
     register_resolvers()
-    others = dict(settings or {})
-    given = {name: value for name, value in choices.items() if isinstance(others.get(name, {}), Mapping)}
-    for of in (given, others):
-        if isinstance(pool := of.get("pool"), Pool | Path | str):
-            of.update(_pool_settings(pool))
-    return job_of(compose_values(given, others))
+    return job_of(compose_values(*({**of, **_pool_settings(of)} for of in (choices, settings or {}))))
 
 
 def _part(group: str, name: str, settings: Settings | None, parts: Callable[[Job], Iterable[T]]) -> T:
@@ -294,13 +289,15 @@ def _part(group: str, name: str, settings: Settings | None, parts: Callable[[Job
     return named[0]
 
 
-def _pool_settings(pool: Pool | Path | str) -> dict[str, Any]:
-    """Return the settings of a pool: a folder or URL, the name of a config, or a `Pool`."""
+def _pool_settings(settings: Settings) -> Settings:
+    """Return the settings of the pool among some: of a folder or URL, the name of a config, or a `Pool`."""
+    pool, names = settings.get("pool"), shipped_names("pool")
     if isinstance(pool, Pool):
         return {"pool": OWN, "pool.name": pool.name, "pool.url": pool.url, "pool.columns": pool.columns}
-    names = shipped_names("pool")
-    if isinstance(pool, Path) or "/" in pool or (pool not in names and user_path(pool).is_dir()):
+    if isinstance(pool, Path) or (
+        isinstance(pool, str) and ("/" in pool or (pool not in names and user_path(pool).is_dir()))
+    ):
         return {"pool": OWN, "pool.url": pool}
-    if pool not in names:
+    if isinstance(pool, str) and pool not in names:
         raise UserError(f"pool={pool} must be a folder, a URL or a name; {did_you_mean(pool, names)}")
-    return {"pool": pool}
+    return {}

@@ -12,27 +12,17 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError
 
+from benchmark.cli import overrides
 from benchmark.cli.check_settings import shown_value
 from benchmark.cli.jobs import planned_sweeps
 from benchmark.cli.mistakes import explain_command, unknown_setting
-from benchmark.cli.overrides import (
-    COMBINED,
-    COUNTS,
-    GROUPS,
-    NESTED_GROUPS,
-    NO_NAME,
-    SIZES,
-    need_not_exist,
-    parse_count,
-    quoted,
-)
 from benchmark.cli.own_parts import name_own_parts
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import user_path
 from benchmark.run.config import CONF, USER_ERRORS, shipped_names
 
-NAME = re.compile(r"[\w./:%@+-]+", re.ASCII)  # of a config, MODULE:NAME, or other text without quotes
 SETTING = re.compile(r"[~+]*\w[\w./@-]*")
+TEXT = re.compile(r"[\w./:%@+-]+", re.ASCII)  # that needs no quotes: the name of a config, MODULE:NAME
 INTERPOLATION = re.compile(r"(\\*)\$\{")
 
 
@@ -43,46 +33,52 @@ def compose_values(*settings: Mapping[str, Any]) -> DictConfig:
         settings: by their names, or nested: text, numbers, truth values, None, paths, and lists of these. ``+NAME``
             adds a setting, and ``~NAME`` removes one. Later mappings count before earlier ones.
     """
-    choices, values = list[str](), dict[str, Any]()
-    for typed, given in chain(*map(_flat, settings)):
-        name, value = _counted(typed, given)
-        if name[:1] == "~":
-            choices.append(name)
-        elif name.partition("@")[0].lstrip("+") in {*GROUPS, *NESTED_GROUPS}:
-            choices.append(f"{NESTED_GROUPS.get(name, name)}={_config(name, value)}")
-        else:
-            values[name] = value
-    choices = name_own_parts(choices)
-    if planned_sweeps(choices):
-        raise UserError(f"{' '.join(choices)} lists several runs; call once for each of them")
-    overrides = [*choices, *(f"{name}={_written(value)}" for name, value in values.items())]
+    values = dict(chain(*map(_flat, settings)))
+    choices = {name: value for name, value in values.items() if _group(name) or name[0] == "~"}
+    typed = {name: name if name[0] == "~" else f"{name}={_typed(value)}" for name, value in values.items()}
+    named = name_own_parts([typed[name] for name in choices])
+    given = [*named, *(typed[name] for name in values if name not in choices)]
+    if planned_sweeps(named):
+        raise UserError(f"{' '.join(named)} lists several runs; call once for each of them")
     try:
         with initialize_config_dir(str(CONF), version_base="1.3", job_name="benchmark"):
-            cfg = compose("config", choices, return_hydra_config=True)
+            cfg = compose("config", named, return_hydra_config=True)
     except USER_ERRORS as error:
-        raise UserError(explain_command(error, overrides)) from error
-    for name, value in values.items():
+        raise UserError(explain_command(error, given)) from error
+    for name in [name for name in values if name not in choices]:
         try:
-            OmegaConf.update(
-                cfg, name.lstrip("+"), _literal(value), force_add=name[0] == "+" or need_not_exist(name)
-            )
+            added = name[0] == "+" or overrides.need_not_exist(name)
+            OmegaConf.update(cfg, name.lstrip("+"), _literal(values[name]), force_add=added)
         except (ConfigAttributeError, ConfigKeyError) as error:
-            raise UserError(unknown_setting(name, overrides)) from error
+            raise UserError(unknown_setting(name, given)) from error
     with read_write(cfg.hydra), open_dict(cfg.hydra):
-        cfg.hydra.overrides.task = overrides
+        cfg.hydra.overrides.task = given
     return cfg
+
+
+def _group(name: str) -> str:
+    """Return the group of configs that a setting chooses from; empty for any other setting."""
+    group = name.lstrip("+").partition("@")[0]
+    return group if group in {*overrides.GROUPS, *overrides.NESTED_GROUPS.values()} else ""
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield settings by their whole names, with values that configurations take."""
     for key, value in settings.items():
-        name = f"{prefix}{key}"
+        name = overrides.NESTED_GROUPS.get(f"{prefix}{key}", f"{prefix}{key}")
         if not SETTING.fullmatch(name):
             raise UserError(f"{name} must be the name of a setting")
         if isinstance(value, Mapping):
             yield from _flat(value, f"{name}.")
+            continue
+        plain = _plain(name, value)
+        count = overrides.parse_count(name, shown_value(plain)) if name in overrides.COUNTS else None
+        if count is not None:
+            is_named = name == "size" and count in overrides.SIZES
+            yield ("size", overrides.SIZES[count]) if is_named else (overrides.COUNTS[name], count)
         else:
-            yield name, _plain(name, value)
+            _check_choice(name, plain)
+            yield name, plain
 
 
 def _plain(name: str, value: object) -> Any:
@@ -99,32 +95,25 @@ def _plain(name: str, value: object) -> Any:
     raise UserError(f"{name}={reprlib.repr(value)} must be {kinds}")
 
 
-def _counted(name: str, value: Any) -> tuple[str, Any]:
-    """Return a size as the config or number, and a budget as the number, that ``200k``, 200_000 or ``10%`` means."""
-    count = parse_count(name, shown_value(value)) if name in COUNTS else None
-    if count is None:
-        return name, value
-    return ("size", SIZES[count]) if name == "size" and count in SIZES else (COUNTS[name], count)
-
-
-def _config(name: str, value: Any) -> str:
-    """Return the name of a config, or names of configs in brackets."""
-    group = name.lstrip("+").partition("@")[0]
-    names = value if isinstance(value, list) else [value]
-    if isinstance(value, list) and group not in COMBINED:
+def _check_choice(name: str, value: Any) -> None:
+    """Raise `UserError` for what cannot be the name of a config, if a setting chooses one."""
+    if (group := _group(name)) and isinstance(value, list) and group not in overrides.COMBINED:
         raise UserError(f"{name}={','.join(map(str, value))} lists several runs; call once for each of them")
-    for one in names:
-        if value is not None and not (isinstance(one, str) and NAME.fullmatch(one)):
+    for one in (value if isinstance(value, list) else [value]) if group else ():
+        if value is not None and not (isinstance(one, str) and TEXT.fullmatch(one)):
             raise UserError(f"{name}={one} is unknown; {did_you_mean(str(one), shipped_names(group))}")
-    return _written(value)
 
 
-def _written(value: Any) -> str:
+def _typed(value: Any) -> str:
     """Return a value as it is typed in a command."""
     if isinstance(value, list):
-        return f"[{','.join(map(_written, value))}]"
+        return f"[{','.join(map(_typed, value))}]"
     if isinstance(value, str):
-        return value if NAME.fullmatch(value) and not NO_NAME.fullmatch(value) else quoted(value)
+        return (
+            value
+            if TEXT.fullmatch(value) and not overrides.NO_NAME.fullmatch(value)
+            else overrides.quoted(value)
+        )
     return shown_value(value)
 
 
