@@ -71,7 +71,7 @@ def parse_type(words: str) -> Any:
     first, null, _ = words.partition(", or null")
     options = [first] if first in TYPES else re.split(", or |, | or ", first)
     kinds = [TYPES[option] if " " in option else TYPES.get(option, Literal[option]) for option in options]
-    kind = Union[*kinds, *[NoneType] * bool(null)]
+    kind: Any = Union[*kinds, *[NoneType] * bool(null)]
     return kind if requirement(kind) == words else Annotated[kind, Field(description=words)]
 
 
@@ -79,14 +79,13 @@ def _types_of(file: str) -> dict[str, Any]:
     """Return the types of the settings of a config."""
     path = CONF / f"{file}.yaml"
     text = path.read_text(encoding="utf-8")
-    return _types(
-        yaml.compose(text, yaml.SafeLoader), OmegaConf.to_container(OmegaConf.load(path)), text.split("\n")
-    )
+    written: Any = yaml.compose(text, yaml.SafeLoader)
+    return _types(written, OmegaConf.to_container(OmegaConf.load(path)), text.split("\n"))
 
 
 def _types(node: yaml.Node, values: Any, lines: list[str]) -> dict[str, Any]:
     """Return the types of the settings in a mapping, given its values and the lines of its file."""
-    types = {}
+    types: dict[str, Any] = {}
     for key, value in node.value:
         if key.value in ("defaults", "hydra", "_target_"):
             continue
