@@ -16,13 +16,13 @@ from typing import Any, ParamSpec, TypeVar
 import pyarrow as pa
 from pydantic import ConfigDict, InstanceOf, ValidationError, validate_call
 
-from benchmark.cli.jobs import compose_jobs, job_of, planned_sweeps
-from benchmark.cli.overrides import as_arguments, normalised
-from benchmark.cli.own_parts import name_own_parts
+from benchmark.cli.jobs import job_of
 from benchmark.cli.process import set_environment
+from benchmark.cli.values import compose_values
 from benchmark.core.batch import Batch
 from benchmark.core.bounds import Bounds
 from benchmark.core.devices import resolve_device
+from benchmark.core.disk import require_writable
 from benchmark.core.errors import UserError, did_you_mean, disk_errors_as_one_line
 from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import user_path
@@ -213,8 +213,10 @@ def select(
         seed: decides which of equal scores are selected.
         bounds: the scores that pass, by default the table's bounds.
     """
-    if path is not None and user_path(path).is_dir():
-        raise UserError(f"path={path} must be a file, such as chosen.npy, and is a folder")
+    if path is not None:
+        require_writable("path", user_path(path).parent)
+        if user_path(path).is_dir():
+            raise UserError(f"path={path} must be a file, such as chosen.npy, and is a folder")
     passing = table.bounds if bounds is None else bounds
     selection = select_within(passing, table, lambda within: select_top_k(within, k, seed))
     if path is not None:
@@ -271,19 +273,11 @@ def evaluate(
     return candidate.evaluate(sets, metrics, user_path(folder), resolved)
 
 
-def _job(settings: Settings | None, choices: Mapping[str, Any]) -> Job:
-    """Return the job that these settings describe."""
+def _job(settings: Settings | None, choices: Settings) -> Job:
+    """Return the job of these settings, which count before the `choices`."""
     set_environment()
     register_resolvers()
-    others = dict(settings or {})
-    given = {name: value for name, value in choices.items() if isinstance(others.get(name, {}), Mapping)}
-    for of in (given, others):
-        if isinstance(pool := of.get("pool"), Pool | Path | str):
-            of.update(_pool_settings(pool))
-    overrides = name_own_parts(normalised([*as_arguments(given), *as_arguments(others)]))
-    if planned_sweeps(overrides):
-        raise UserError(f"{' '.join(overrides)} lists several runs; call once for each of them")
-    return job_of(compose_jobs([overrides])[0].composed)
+    return job_of(compose_values(*({**of, **_pool_settings(of)} for of in (choices, settings or {}))))
 
 
 def _part(group: str, name: str, settings: Settings | None, parts: Callable[[Job], Iterable[T]]) -> T:
@@ -295,13 +289,15 @@ def _part(group: str, name: str, settings: Settings | None, parts: Callable[[Job
     return named[0]
 
 
-def _pool_settings(pool: Pool | Path | str) -> dict[str, Any]:
-    """Return the settings of a pool: a folder or URL, the name of a config, or a `Pool`."""
+def _pool_settings(settings: Settings) -> Settings:
+    """Return the settings of the pool among some: of a folder or URL, the name of a config, or a `Pool`."""
+    pool, names = settings.get("pool"), shipped_names("pool")
     if isinstance(pool, Pool):
         return {"pool": OWN, "pool.name": pool.name, "pool.url": pool.url, "pool.columns": pool.columns}
-    names = shipped_names("pool")
-    if isinstance(pool, Path) or "/" in pool or (pool not in names and user_path(pool).is_dir()):
+    if isinstance(pool, Path) or (
+        isinstance(pool, str) and ("/" in pool or (pool not in names and user_path(pool).is_dir()))
+    ):
         return {"pool": OWN, "pool.url": pool}
-    if pool not in names:
+    if isinstance(pool, str) and pool not in names:
         raise UserError(f"pool={pool} must be a folder, a URL or a name; {did_you_mean(pool, names)}")
-    return {"pool": pool}
+    return {}

@@ -22,7 +22,9 @@ from benchmark.core.sanitize import map_texts
 from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
 
 # Keys of a node with a `_target_` that are not arguments of its class.
-NOT_ARGUMENTS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "family", "after", "heading"})
+NOT_ARGUMENTS = frozenset(
+    {"_target_", "_partial_", "_convert_", "_recursive_", "family", "after", "heading", "needs"}
+)
 # Arguments that no setting gives.
 GIVEN_BY_TASKS = {"weak_backbone.labels", *map("figure.{}".format, FIGURE_PARTS)}
 BOUNDS = "benchmark.core.bounds.Bounds"  # the settings of every filter, next to the arguments of its class
@@ -124,8 +126,8 @@ def arguments_of(node: DictConfig, name: str, kind: Any) -> Arguments | None:
         if name.partition(".")[0] == "filter" or ".filters." in name:
             arguments = replace(arguments, types={**arguments.types, **class_arguments(BOUNDS).types})
         return arguments
-    if isinstance(kind, dict):
-        return Arguments.of(kind)
+    if isinstance(kind, dict):  # others below `models` are those of a user's own model
+        return Arguments.of(kind | {"*": Any} if name.partition(".")[0] == "models" else kind)
     return None if (item := _item_type(kind)) is None else Arguments({}, others=item)
 
 

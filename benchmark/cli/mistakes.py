@@ -1,6 +1,7 @@
 """Mistakes of the user: one line for each, with the right spelling, and the end of the command."""
 
 import errno
+import os
 import re
 import shlex
 import sys
@@ -15,6 +16,7 @@ from hydra.errors import InstantiationException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.cli.overrides import GROUPS, normalised
+from benchmark.core.launch import torch_distributed
 from benchmark.core.paths import remote_paths
 from benchmark.core.sanitize import redact, visible
 from benchmark.core.source_code import own_place
@@ -40,8 +42,12 @@ ALL = "`python -m benchmark --cfg job` shows all settings"
 
 
 def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
-    """Write a line per mistake to stderr, without credentials and control characters, and exit."""
-    for line in lines:
+    """Write a line per mistake to stderr, without credentials and control characters, and exit.
+
+    Processes of a launch that have not met yet make the same mistake: the first of a machine writes it.
+    """
+    is_repeated = os.environ.get("LOCAL_RANK", "0") != "0" and not torch_distributed().is_initialized()
+    for line in () if is_repeated else lines:
         prefix = "" if line == WAYS_ON else "error: "
         sys.stderr.write(f"{prefix}{visible(redact(remote_paths(' '.join(line.split()))))}\n")
     sys.exit(exit_code)
@@ -81,7 +87,7 @@ def explain_command(error: Exception, arguments: Sequence[str]) -> str:
     if isinstance(error, OverrideParseException):
         return _unreadable(error.override)
     if unknown := re.match(r"Could not (?:override|delete from config\.) '([^']+)'", text):
-        return _unknown(unknown[1], arguments)
+        return unknown_setting(unknown[1], arguments)
     for pattern, line in ANSWERS.items():
         if match := re.match(pattern, text):
             return line.format(match[1])
@@ -97,7 +103,7 @@ def _unreadable(override: str) -> str:
     return f"{override} cannot be read; write NAME=VALUE"
 
 
-def _unknown(name: str, arguments: Sequence[str]) -> str:
+def unknown_setting(name: str, arguments: Sequence[str]) -> str:
     """Return the message for an unknown setting, with the settings that could be meant and that take its value."""
     if name in GROUPS:
         return f"{name} takes the name of a config; `python -m benchmark --help {name}` lists them"

@@ -4,12 +4,8 @@ Everything here is done before Hydra sees the arguments. An argument that cannot
 """
 
 import re
-import reprlib
 from argparse import ArgumentError, ArgumentParser
-from collections.abc import Iterator, Mapping, Sequence
-from numbers import Real
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
@@ -24,7 +20,7 @@ GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
 NESTED_GROUPS = {"icc.reading": "icc/reading"}  # typed like a setting
 # Groups of which a list is one choice, not a sweep.
 COMBINED = frozenset({"downstream", "evalset", "metrics"})
-COUNTS = ("size", "size.samples", "budget")
+COUNTS = {"size": "size.samples", "size.samples": "size.samples", "budget": "budget"}  # as numbers
 NUMBERS = (*COUNTS, "seed")
 FREE_TEXT = frozenset({"task.explain"})  # settings whose value is a sentence
 LOCATIONS = frozenset({"pool.url", "results_dir", "task.output"})  # which may have braces and queries
@@ -36,7 +32,6 @@ UNQUOTED = re.compile(r"[A-Za-z0-9_/\\.:@%+*?| -]*")  # what Hydra reads without
 # Of the environment; settings of text keep them.
 RESOLVED = re.compile(r"\$\{oc\.(?:[^{}]|\$\{[^{}]*\})*\}")
 NESTED = re.compile(r"\$\{[^{}\"]*\$\{[^{}\"]*\}[^{}\"]*\}")  # which Hydra reads in quotes
-PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$|\.\d)[a-z_./~][\w./:@%+-]*", re.IGNORECASE | re.ASCII)
 PATH = re.compile(r"(/|\.\.?/|[a-z0-9+]+://)[^,\[\]{}\"$]*")
 
 
@@ -111,11 +106,11 @@ def _rewritten(argument: str) -> str:
     name = NESTED_GROUPS.get(name, name)
     if not name:
         raise UserError(f"{argument} names no setting; write NAME=VALUE")
-    if name.startswith("pool.columns") or BOUND.fullmatch(name):  # which configs need not list
+    if need_not_exist(name):
         name = f"++{name}"
     in_quotes = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     if name in FREE_TEXT:
-        return argument if in_quotes or value in ("", "null") else f"{name}={_quoted(value)}"
+        return argument if in_quotes or value in ("", "null") else f"{name}={quoted(value)}"
     value = value.strip(", ")
     if value[:1] in ("'", '"'):
         return f"{name}={value}"
@@ -129,10 +124,15 @@ def _rewritten(argument: str) -> str:
     special = PATH.fullmatch(value) and not UNQUOTED.fullmatch(value)
     if NESTED.fullmatch(value):
         return f'{name}="{value}"'
-    return f"{name}={_quoted(value) if is_pattern or special else value}"
+    return f"{name}={quoted(value) if is_pattern or special else value}"
 
 
-def _quoted(value: str) -> str:
+def need_not_exist(name: str) -> bool:
+    """Return whether configs need not list a setting."""
+    return name.startswith("pool.columns") or BOUND.fullmatch(name) is not None
+
+
+def quoted(value: str) -> str:
     """Return a value in quotes, which Hydra takes literally."""
     # Hydra unescapes backslashes only before a quote; OmegaConf reads an unescaped ${ as an interpolation.
     value = re.sub(r"(\\*)\$\{", lambda m: m[1] * 2 + "\\${", value)
@@ -154,31 +154,6 @@ def _chosen(name: str, group: str, value: str) -> str:
         if NO_NAME.fullmatch(part.strip()):
             raise UserError(f"{name}={part} is unknown; {did_you_mean(part, shipped_names(group))}")
     return value
-
-
-def as_arguments(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yield settings with values of Python as arguments of a command. Raises `UserError` for other values."""
-    for key, value in settings.items():
-        if key.startswith("-"):
-            raise UserError(f"{key} must be the name of a setting, not an option of a command")
-        if isinstance(value, Mapping):
-            yield from as_arguments(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}={_written(prefix + key, value)}"
-
-
-def _written(name: str, value: object) -> str:
-    """Return a value of Python, with quotes around text that Hydra would not read as this text."""
-    if isinstance(value, list | tuple):
-        return f"[{','.join(_written(name, item) for item in value)}]"
-    if isinstance(value, str | Path):
-        text = value if isinstance(value, str) else str(user_path(value))
-        is_name = name.partition("@")[0] in (*GROUPS, *NUMBERS) and re.fullmatch(r"[\w./:-]+", text)
-        return text if is_name or PLAIN.fullmatch(text) else _quoted(text)
-    if value is None or isinstance(value, Real):
-        return "null" if value is None else str(value).lower()
-    kinds = "text, a number, True, False, None, a path, or a list or mapping of these"
-    raise UserError(f"{name}={reprlib.repr(value)} must be {kinds}")
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
@@ -207,19 +182,18 @@ def _counts(name: str, value: str) -> str:
     if "(" in value:  # a function of Hydra
         value = ",".join(sweep_values(*parse_overrides([f"{name}={value}"])))
     parts = [part.strip("'\" ") for part in value.split(",")]
-    counts = [_count(name, part) for part in parts]
+    counts = [parse_count(name, part) for part in parts]
     numbers = [count for count in counts if count is not None]
-    known = {_count(name, config): config for config in shipped_names("size")}
-    if name == "size" and set(numbers) <= set(known):
-        return f"size={','.join(known.get(count, part) for count, part in zip(counts, parts, strict=True))}"
+    if name == "size" and set(numbers) <= set(SIZES):
+        return f"size={','.join(SIZES.get(count, part) for count, part in zip(counts, parts, strict=True))}"
     if not numbers:
         return f"{name}={value}"
     if len(numbers) < len(counts):
         raise UserError(f"{name}={value} must be numbers, such as 200k, 1.5m or 50000")
-    return f"{'budget' if name == 'budget' else 'size.samples'}={','.join(map(str, numbers))}"
+    return f"{COUNTS[name]}={','.join(map(str, numbers))}"
 
 
-def _count(name: str, text: str) -> int | str | None:
+def parse_count(name: str, text: str) -> int | str | None:
     """Return the number that ``200k``, ``1.5m`` or ``50000`` means; ``all`` and ``10%`` are sizes, too.
 
     None for other texts. Raises `UserError` for a number, or null, that cannot be a size or budget.
@@ -236,3 +210,6 @@ def _count(name: str, text: str) -> int | str | None:
             must = must.replace("samples", "pairs") + ", a percentage such as 10%, or all"
         raise UserError(f"{name.split('.')[0]}={text} {must}")
     return None
+
+
+SIZES = {parse_count("size", config): config for config in shipped_names("size")}

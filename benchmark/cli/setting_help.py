@@ -16,7 +16,7 @@ from benchmark.cli.settings import setting_types
 from benchmark.core.ranges import requirement
 from benchmark.run.config import CONF, UNBOUNDED, register_resolvers
 
-COMMENT = re.compile(r"^ *(\w+):[^#\n]*# (.*)", re.MULTILINE)
+COMMENT = re.compile(r"^ *(\w+):[^#\n]*# (?:\([^)]*\) ?)?(.*)", re.MULTILINE)  # without the type
 ARGUMENT = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 Setting = tuple[str, str, Any, str]  # name, default, type and meaning
 

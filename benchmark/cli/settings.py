@@ -1,15 +1,21 @@
-"""The types of the settings that no class takes: top level, `size`, `captions`, `models`, `icc`, and tasks.
+"""The types of the settings that no class takes, from their lines in ``conf``: ``name: default # (type) meaning``.
 
-A setting has the type of its default in ``conf``, unless `DECLARED` names another. The settings below a node with a
-`_target_` (a filter, a pool, ...) are the arguments of its class; a star means any other name.
+The type is written as an error says it, such as ``limit: null # (a positive integer, or null for all images)``. A
+setting without one has the type of its default: an integer or number is positive, null is text or null. The settings
+below a node with a `_target_` are the arguments of its class.
 """
 
-from typing import Annotated, Any, Literal
+import re
+from types import NoneType
+from typing import Annotated, Any, Literal, Union
 
+import yaml
 from omegaconf import OmegaConf
 from pydantic import Field
 
+from benchmark.cli.overrides import COMBINED, GROUPS
 from benchmark.core.ranges import (
+    TYPE_NAMES,
     Device,
     Fraction,
     NonNegativeFloat,
@@ -17,118 +23,85 @@ from benchmark.core.ranges import (
     PositiveInt,
     Precision,
     Seed,
-    SimilarityName,
+    requirement,
 )
 from benchmark.run.config import CONF, PERCENT
 
 NODE = dict[str, Any]
-NODES = {"*": NODE}
+NODES = {"*": NODE}  # a star means any other name
+WRITTEN = re.compile(r"# \(([^)]+)\)")
 Path = Annotated[str, Field(min_length=1, description="one folder or file")]
+Samples = Annotated[int, Field(gt=0, description="a number of samples, such as 2m, 500k or 20000")]
 Cosine = Annotated[float, Field(ge=-1, le=1, description="a number from -1 to 1")]
-
-
-def or_null(meaning: str) -> Any:
-    """Return the type of a positive integer or null, which has the given meaning."""
-    return Annotated[PositiveInt | None, Field(description=f"a positive integer, or null for {meaning}")]
-
-
-# The settings whose default does not say their type, or that have none; below the name of a task, those of `task`.
-DECLARED: dict[str, Any] = {
-    "seed": Seed,
-    "budget": Annotated[int, Field(gt=0, description="a number of samples, such as 2m, 500k or 20000")],
-    "device": Device,
-    "precision": Precision,
-    "results_dir": Path,
-    "captions.use": Literal["sum", "draw"],
-    "captions.weights": list[PositiveFloat] | None,
-    "validate_every": or_null("never"),
-    "scoring.tolerate": Fraction,
-    "selection.tolerate": Fraction,
-    "training.source": Literal["index", "stream"],
-    "evalset": {"limit": or_null("all images"), **NODES},
-    "size": {
-        "samples": Annotated[
-            PositiveInt | Literal["all"] | Annotated[str, Field(pattern=f"^{PERCENT}$")],
-            Field(description="a positive integer, a percentage such as 10%, or all"),
-        ]
-    },
-    **dict.fromkeys(("task", "ocr", "embedding", "pool", "filter", "selector"), NODE),
-    **dict.fromkeys(("engine", "tracker", "augmentation", "weak_backbone", "figure"), NODE),
-    **dict.fromkeys(("downstream", "metrics"), NODES),
-    "models.clip.pretrained": str | None,
-    "models.clip_minimum": Cosine,
-    "models.clip_duplicate": Cosine | None,
-    "models.captioner.encoder_lr_ratio": NonNegativeFloat,
-    "models.clip_scratch.warmup_steps": or_null("8.5% of the steps"),
-    "models.icc.clip.pretrained": str | None,
-    "models.text_to_image.guidance": NonNegativeFloat,
-    "models.pacscore.pretrained": str | None,
-    "models.bertscore.baseline_path": str | None,
-    "models.polos.encoder": str,
-    "icc.output": Path,
-    "icc.training_captions": or_null("the default fraction"),
-    "icc.scoring_captions": or_null("the default fraction"),
-    "icc.similarity": {"sba": SimilarityName, "vba": SimilarityName},
-    "icc.mu": float,
-    "icc.decoding.sba": {"first_token": Literal["eos"] | None, "together": or_null("every beam by itself")},
-    "icc.decoding.vba": {"returned": or_null("all beams")},
-    "icc.annotations": NODE | None,
-    "profile.samples": or_null("the whole pool"),
-    "weak_labels.minimum_informativeness": NonNegativeFloat,
-    "weak_labels.topics": PositiveInt,
-    "annotation.questions": NODES,
-    "annotation.filters": NODES,
-    "annotation.draw": Literal["random", "even"],
-    "annotation.question": Literal["concreteness", "informativeness", "quality"],
-    "augment.output": Path | None,
-    "concreteness.demo": or_null("no captions of the demo"),
-    "concreteness.sample": or_null("all texts"),
-    "embed.evalset": str,
-    "export.output": Path | None,
-    "report.columns": list[str] | str | None,
-    "reshard.members": Literal["known", "all"],
-    "text_spotting.sample": or_null("the whole vocabulary"),
-    "text_spotting.pretrained": str | None,
+Part = Annotated[str, Field(pattern=f"^{PERCENT}$", description="a percentage such as 10%")]
+RANGES = (Cosine, Device, Fraction, NonNegativeFloat, Part, Path, PositiveInt, Precision, Samples, Seed)
+TYPES: dict[str, Any] = {
+    **{requirement(kind): kind for kind in (*TYPE_NAMES, *RANGES)},
+    "a list": list[str],
+    "a list of positive numbers": list[PositiveFloat],
+    "a group of settings": NODE,
+    "groups of settings": NODES,
 }
 
 
 def setting_types() -> dict[str, Any]:
     """Return the types of all settings by their names; a mapping is a group of settings."""
-    groups = {"models": "models/paper", "icc": "icc/paper"}
-    defaults = _read("config") | {group: _read(file) for group, file in groups.items()}
-    defaults["icc"] |= _read("icc/reading/ours")
-    return _types(defaults | _read("task/profile") | _read("task/weak_labels"))
+    types: dict[str, Any] = {group: NODES if group in COMBINED else NODE for group in GROUPS}
+    files = {"size": "size/200k", "models": "models/paper", "icc": "icc/paper"}
+    types |= {group: _types_of(file) for group, file in files.items()}
+    types["icc"] |= _types_of("icc/reading/ours")
+    for path in (CONF / "task").glob("*.yaml"):
+        if path.read_text(encoding="utf-8").startswith("# @package _global_"):
+            types |= _types_of(f"task/{path.stem}") | {"task": NODE}
+    settings = _types_of("config")
+    settings["evalset"] |= NODES
+    return types | settings
 
 
 def task_types(task: str) -> dict[str, Any]:
     """Return the types of the settings below `task` of a task of ours."""
-    defaults = _read(f"task/{task}")
-    # Settings that other tasks read too are a group at the top level.
-    return {} if "task" in defaults else _types(defaults, f"{task}.")
+    types = _types_of(f"task/{task}")
+    return {} if "task" in types else types  # settings that other tasks read too are a group at the top level
 
 
-def _read(file: str) -> dict[str, Any]:
-    """Return the settings of a config, with interpolations as they are written."""
-    values: Any = OmegaConf.to_container(OmegaConf.load(CONF / f"{file}.yaml"))
-    return {name: value for name, value in values.items() if name not in ("defaults", "hydra", "_target_")}
+def parse_type(words: str) -> Any:
+    """Return the type that is written as ``a positive integer, or null for never``. Raises `KeyError` for others."""
+    if words in TYPES:
+        return TYPES[words]
+    first, null, _ = words.partition(", or null")
+    options = [first] if first in TYPES else re.split(", or |, | or ", first)
+    kinds = [TYPES[option] if " " in option else TYPES.get(option, Literal[option]) for option in options]
+    kind: Any = Union[*kinds, *[NoneType] * bool(null)]
+    return kind if requirement(kind) == words else Annotated[kind, Field(description=words)]
 
 
-def _types(defaults: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the types of the settings with names that begin with `prefix`."""
-    names = [name.removeprefix(prefix) for name in DECLARED if name.startswith(prefix)]
-    declared = {name: DECLARED[prefix + name] for name in names if "." not in name}
-    others = {name: value for name, value in defaults.items() if name not in declared}
-    return declared | {name: _type(value, prefix + name) for name, value in others.items()}
+def _types_of(file: str) -> dict[str, Any]:
+    """Return the types of the settings of a config."""
+    path = CONF / f"{file}.yaml"
+    text = path.read_text(encoding="utf-8")
+    written: Any = yaml.compose(text, yaml.SafeLoader)
+    return _types(written, OmegaConf.to_container(OmegaConf.load(path)), text.split("\n"))
 
 
-def _type(default: Any, name: str) -> Any:
+def _types(node: yaml.Node, values: Any, lines: list[str]) -> dict[str, Any]:
+    """Return the types of the settings in a mapping, given its values and the lines of its file."""
+    types: dict[str, Any] = {}
+    for key, value in node.value:
+        if key.value in ("defaults", "hydra", "_target_"):
+            continue
+        default = values[key.value]
+        if written := WRITTEN.search(lines[key.start_mark.line]):
+            types[key.value] = parse_type(written[1])
+        elif isinstance(default, dict) and "_target_" not in default:
+            types[key.value] = _types(value, default, lines)
+        else:
+            types[key.value] = _type(default)
+    return types
+
+
+def _type(default: Any) -> Any:
     """Return the type of a setting by its default."""
-    if isinstance(default, dict):
-        return NODE if "_target_" in default else _types(default, f"{name}.")
-    if isinstance(default, bool):
-        return bool
-    if isinstance(default, list):
-        return list[str]
     if default == "???":
         return Path
-    return {int: PositiveInt, float: PositiveFloat, str: str}.get(type(default), str | None)
+    kinds = {bool: bool, int: PositiveInt, float: PositiveFloat, str: str, list: list[str], dict: NODE}
+    return kinds.get(type(default), str | None)

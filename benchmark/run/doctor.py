@@ -9,13 +9,13 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchmark.core.disk import disk_space, free_bytes
+from benchmark.core.disk import free_bytes
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.requirements import Requirement, State
 from benchmark.results.report.terminal import shown
 from benchmark.run.config import TYPED
-from benchmark.run.job import Job
+from benchmark.run.job import Job, with_disk
 
 INDENT = " " * 11
 WIDTH = 110  # columns, if the terminal is not narrower
@@ -52,8 +52,7 @@ def requirements_of(jobs: Iterable[Job]) -> Found:
     for job in jobs:
         for part, requirements in (job.requirements("run") | {"trial": job.trials()}).items():
             found[part] |= dict.fromkeys(requirements)
-    later = (r for part in found.values() for r in part if r.state is State.FIRST_USE)
-    return {part: list(of_part) for part, of_part in found.items()} | {"disk": list(disk_space(later))}
+    return with_disk({part: list(of_part) for part, of_part in found.items()})
 
 
 def print_needs(found: Found) -> list[Requirement]:

@@ -1,13 +1,8 @@
 """``task=fetch``: gets the missing requirements of a command, so that it runs without a network."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
-from threading import Event, Thread
-
-from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from benchmark.core.disk import disk_space
 from benchmark.core.errors import UserError
@@ -26,7 +21,6 @@ from benchmark.run.job import Job
 
 log = logging.getLogger(__name__)
 MEGABYTE = 1_000_000
-LOOK_SECONDS = 0.5  # between looks at what has arrived
 
 
 def fetch(*jobs: Job) -> None:
@@ -48,54 +42,20 @@ def fetch(*jobs: Job) -> None:
     print_tables([Table("To be fetched", ["what", "size", "to"], rows, notes)])
     if any(room.state is State.MISSING for room in space):
         raise UserError("; ".join(room.detail for room in space if room.state is State.MISSING))
-    disable_progress_bars()  # its own, one per file
     failed = []
     with progress("fetch", total // MEGABYTE, "MB") as advance:
         for requirement in todo:
             log.info("fetch: %s", requirement.name)
             try:
-                with _watched(requirement, advance):
-                    if requirement.make:
-                        requirement.make()
+                if requirement.make:
+                    requirement.make()
             except USER_ERRORS as error:
                 failed.append(requirement.name)
                 log.warning("%s: %s", requirement.name, explain(error))
+            advance(requirement.size // MEGABYTE, requirement.name)
     print_remedies(print_needs(requirements_of(jobs)))
     if failed:
         raise UserError(f"{', '.join(failed)} could not be fetched; run the same command again")
-
-
-@contextmanager
-def _watched(requirement: Requirement, advance: Callable[[int, str], None]) -> Iterator[None]:
-    """Advance a bar by the megabytes that arrive in the requirement's folder, and by all of them in the end."""
-    folder, shown, done = requirement.folder, 0, Event()
-    before = _bytes_in(folder)
-
-    def show(size: int) -> None:
-        nonlocal shown
-        arrived = max(shown, min(size, requirement.size) // MEGABYTE)
-        unknown = "" if requirement.size else f", {size // MEGABYTE} MB"
-        advance(arrived - shown, requirement.name + unknown)
-        shown = arrived
-
-    def look() -> None:
-        while not done.wait(LOOK_SECONDS):
-            show(_bytes_in(folder) - before)
-
-    looking = Thread(target=look, daemon=True)
-    looking.start()
-    try:
-        yield
-    finally:
-        done.set()
-        looking.join()
-    show(requirement.size)
-
-
-def _bytes_in(folder: Path | None) -> int:
-    with suppress(FileNotFoundError):  # of a file that was renamed meanwhile
-        return sum(path.lstat().st_size for path in folder.rglob("*")) if folder else 0
-    return 0
 
 
 def _copies_of_pools(jobs: Sequence[Job]) -> Iterator[Requirement]:

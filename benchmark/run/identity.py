@@ -219,8 +219,8 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
     return None
 
 
-def earlier_seconds(job: Job, stage: str) -> tuple[float, Path] | None:
-    """Return the seconds of a stage in the newest result with the same settings, and the folder of this result.
+def earlier_seconds(job: Job, stage: str) -> float | None:
+    """Return the seconds of a stage in the newest result with the same settings; None without one.
 
     Results in `results_dir` of this machine count first, then the reference results; none of another type of device.
     Stages: ``select`` (scores of the whole pool), ``train/MODEL`` (in proportion to its budget), ``evaluate/MODEL``.
@@ -236,11 +236,11 @@ def earlier_seconds(job: Job, stage: str) -> tuple[float, Path] | None:
                 continue
             if kind == "train":
                 report = result.downstream[name].training
-                return report.seconds * job.models[name].training.samples_seen / report.samples_seen, folder
+                return report.seconds * job.models[name].training.samples_seen / report.samples_seen
             if kind == "select":  # it may have reused some scores or features
                 workers = job.cfg.engine.get("workers") or (os.cpu_count() or 1 if device == "cpu" else 1)
-                return max(timed.wall_seconds, result.scoring.seconds / workers), folder
-            return timed.wall_seconds, folder
+                return max(timed.wall_seconds, result.scoring.seconds / workers)
+            return timed.wall_seconds
     return None
 
 

@@ -190,7 +190,7 @@ class Job:
         task = str(self.cfg.task._target_)
         if not task.startswith("benchmark."):  # ours import torch
             require_kind("task", f"task._target_={task}", hydra.utils.get_object(task))
-        found = self.requirements(self.task)
+        found = with_disk(self.requirements(self.task))
         missing = {r.detail: part for part, of in found.items() for r in of if r.state is State.MISSING}
         if not missing and "downstream" in self.needs(self.task) and not self.cfg.plan:
             missing = {r.detail: "downstream" for r in self.trials() if r.state is State.MISSING}
@@ -240,8 +240,7 @@ class Job:
                 chosen = part in self.choices and part != "size"  # any number
                 name = f"{part}={self.choices[part]}" if chosen else part
                 found[name] = list(dict.fromkeys(_or_error(part, partial(find, self))))
-        made = [r for of_part in found.values() for r in of_part if r.state is State.FIRST_USE]
-        return found | {"disk": list(disk_space(made))}
+        return found
 
     def trials(self) -> Found:
         """Try the downstream models whose checkpoints are here, see `Trainable.tried`; yield whether each works."""
@@ -294,6 +293,12 @@ class Job:
         if settings not in self.built:
             self.built[settings] = construct(node)
         return self.built[settings]
+
+
+def with_disk(found: dict[str, list[Requirement]]) -> dict[str, list[Requirement]]:
+    """Return requirements, and whether each disk has room for those that come on first use."""
+    later = (r for of_part in found.values() for r in of_part if r.state is State.FIRST_USE)
+    return found | {"disk": list(disk_space(later))}
 
 
 def _or_error(name: str, find: Callable[[], Iterable[Requirement]]) -> Found:

@@ -23,32 +23,6 @@ def run_process(*arguments: str, cwd: Path = ROOT) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["filter=random,clpi"], "filter=clpi is unknown; did you mean 'clip'?"),
-        (
-            ["size=abc"],
-            "size=abc must be a number of pairs, such as 250k, a percentage such as 10%, or one of all, 100k, 200k",
-        ),
-        (["task=reprt"], "did you mean 'report'?"),
-        (["nosuch=1"], "there is no setting 'nosuch'"),
-        (["metric=CIDEr"], "there is no setting 'metric'"),
-        (
-            ["task=select", "filter=random", "pool=img2dataset", "pool.url=/nowhere"],
-            "pool.url=/nowhere must be a folder with",
-        ),
-        (
-            ["task=select", "filter=random", "pool=img2dataset", 'pool.url="~nobody-here/pool"'],
-            "pool.url=~nobody-here/pool must be a folder with",
-        ),
-        (["task=report", "results_dir=/nowhere"], "results_dir=/nowhere holds no results; run"),
-    ],
-)
-def test_misspelt_commands(run: Run, arguments: list[str], message: str) -> None:
-    assert_one_line(run(*arguments), message)
-
-
 @pytest.fixture(scope="module")
 def pool_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_pool(tmp_path_factory.mktemp("cli") / "pool", [rows(30)])
@@ -57,12 +31,16 @@ def pool_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 POOL = ["task=select", "pool=img2dataset", "filter=random", "size.samples=10"]
 
 
-def test_a_broken_environment_variable_names_itself(run: Run) -> None:
-    assert_one_line(run(*POOL, "pool=laion400m_8m"), "set LAION400M_8M to the folder or URL")
-
-
 def test_a_mistake_ends_a_real_process_with_exit_code_2() -> None:
     assert_one_line(run_process("filter=iccc"), "did you mean 'icc'?")
+
+
+def test_a_launch_says_a_mistake_once_per_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank, stderr in (("0", "error: size=0 must be "), ("1", "")):
+        monkeypatch.setenv("LOCAL_RANK", rank)
+        done = run("size=0")
+        assert (done.returncode, done.stderr[:22]) == (2, stderr)
 
 
 def test_select_prints_the_subset_file_and_reuses_scores(

@@ -123,64 +123,6 @@ def test_settings_without_a_default_are_asked_for(run: Run) -> None:
     assert_one_line(done, "evalset.csv_captions.path is not given; add evalset.csv_captions.path=VALUE")
 
 
-MUST = "it must be a subclass of filters.base.Filter (docs/own_parts.md)"
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (
-            "filter._target_=os.getcwd",
-            f"os.getcwd is a builtin_function_or_method; {MUST}",
-        ),
-        (
-            "+metrics.x._target_=os.getcwd",
-            "metrics.x._target_=os.getcwd is a builtin_function_or_method; it must be",
-        ),
-        ("+metrics.x.y=1", "metrics.x must have a class; add +metrics.x._target_=MODULE.CLASS"),
-        ("task._target_=os.getcwd", "builtin_function_or_method; it must be a function of the job"),
-        ("task=my_metrics:Words", "Words is another class; it must be a function of the job"),
-        (
-            "selector=my_metrics:Words",
-            "Words is another class; it must be a subclass of benchmark.selection.",
-        ),
-        ("metrics=my_tasks:count", "count is a function; it must be a subclass of downstream.metrics.base."),
-        (
-            "downstream=my_models:SquaredError",
-            "another class; it must be a subclass of downstream.models.base.",
-        ),
-        ("downstream=nameless:Tiny", 'Tiny must have a name, such as name = "tiny"'),
-        ("evalset.coco._target_=os.path.join", "does not take these settings (got an unexpected keyword"),
-        ("evalset=my_metrics:Words", "another class; it must be a function that returns an evaluation set"),
-        (
-            "evalset=nameless:three",
-            "evalset.three._target_=nameless.three must return a part for evalset, not a int",
-        ),
-        ("metrics=[bleu,wrods]", "metrics=wrods is unknown; known: bertscore"),
-        (
-            "selector=bets",
-            "did you mean 'best'? known: ",
-        ),
-        (
-            "filter=union filter@filter.filters.a=random filter.filters.a._target_=os.getcwd",
-            "filter.filters.a._target_=os.getcwd is a builtin_function_or_method; it must be a subclass of",
-        ),
-    ],
-)
-def test_a_part_of_the_wrong_kind_is_one_line(run: Run, folder: Path, given: str, message: str) -> None:
-    (folder / "nameless.py").write_text(NAMELESS)
-    sys.modules.pop("nameless", None)
-    typed = given.split()
-    assert_one_line(run(*([] if typed[0].startswith("filter") else ["filter=random"]), *typed), message)
-
-
-NAMELESS = """
-from downstream.models.dual_encoder import DualEncoder
-class Tiny(DualEncoder):
-    name = None
-def three(name):
-    return 3
-"""
 BUGS = """
 import numpy as np
 from filters.base import Filter
@@ -265,53 +207,6 @@ def test_edited_code_trains_again() -> None:
     first = fingerprint(text)
     assert fingerprint(f"{text}    # longer\n") == first
     assert fingerprint(text.replace("= 1", "= 22")) != first
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("nosuch:NearLength", "there is no module nosuch in"),
-        ("my_filters.deeper:NearLength", "there is no module my_filters.deeper in"),
-        (
-            "my_filters.py:NearLength",
-            "'my_filters.py' is not the name of a module; write filter=MODULE:NAME",
-        ),
-        ("my_filters:Nearlength", "has no 'Nearlength'; did you mean 'NearLength'?"),
-        ("sys:NearLength", "sys (built in) has no 'NearLength'; write filter=MODULE:NAME"),
-        ("my_filters:", "has no ''"),
-        ("my_filters:np", "np is a module; it must be a subclass of filters.base.Filter"),
-        ("my_filters:Filter", "Filter must define score"),
-        ("my_filters:Random", "'random' is the name of another filter; rename yours"),
-        ("broken:Lazy", "broken.py, line 1: ModuleNotFoundError: No module named 'nosuch_library'"),
-        ("unclosed:Mine", "unclosed.py, line 2: SyntaxError: '(' was never closed"),
-        ("divides:Mine", "divides.py, line 3: ZeroDivisionError"),
-        ("demands:Mine", "filter.threshold is not given; add filter.threshold=VALUE"),
-        ("demands:Family", "its argument 'family' needs another name"),
-        ("my_filters:NearLength,same:NearLength", "this command has another filter 'NearLength'"),
-    ],
-)
-def test_a_mistake_is_one_line(run: Run, folder: Path, given: str, message: str) -> None:
-    (folder / "broken.py").write_text("import nosuch_library\n")
-    (folder / "unclosed.py").write_text("class Mine:\n    x = (1\n")
-    (folder / "divides.py").write_text("\n\nx = 1 / 0\n")
-    (folder / "same.py").write_text("from my_filters import NearLength\n")
-    (folder / "demands.py").write_text(DEMANDS)
-    for module in ("broken", "unclosed", "divides", "same", "demands"):
-        sys.modules.pop(module, None)
-    assert_one_line(run(*SELECT[:3], "pool.url=my_pool", f"filter={given}"), message)
-
-
-DEMANDS = """
-from filters.base import Filter
-
-class Mine(Filter):
-    needs = {"text"}
-    def __init__(self, threshold): pass
-    def score(self, batch): pass
-
-class Family(Mine):
-    def __init__(self, family): pass
-"""
 
 
 def test_the_working_folder_is_searched_last(run: Run, folder: Path) -> None:

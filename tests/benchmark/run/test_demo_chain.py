@@ -52,8 +52,8 @@ def check_plan(
     seconds = [trained["training"]["seconds"] for trained in done["downstream"].values()]
     seconds += [done["stages"][f"evaluate/{name}"]["wall_seconds"] for name in done["downstream"]]
     time = timedelta(seconds=round(sum(seconds)))
-    assert f"Time: about {time}, as in {results}, without" in told
-    assert "over" not in told
+    assert f" {time} Time: of earlier runs" in told
+    assert f"over {time}" not in told
     assert set(cache_dir().rglob("*.parquet")) == before
 
 

@@ -1,7 +1,6 @@
 """task=fetch and evaluation sets of the paper, from servers on this machine."""
 
 import json
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +10,11 @@ from omegaconf import OmegaConf
 
 from benchmark.core import storage
 from benchmark.core.paths import cache_folder
-from benchmark.core.requirements import Requirement, State
+from benchmark.core.requirements import State
 from benchmark.models.checkpoints import checkpoint_requirement, find_checkpoint
 from benchmark.models.hub import MEGABYTES
 from benchmark.pool.pool import Pool
 from benchmark.run.config import CONF
-from benchmark.run.fetch import _watched
 from benchmark.run.identity import evaluation_identity, make_protocol, make_run_id
 from downstream.metrics import spice
 from tests.command_line import Done, Run, assert_lines
@@ -205,18 +203,6 @@ def test_a_remote_pool_is_copied_on_request(run: Run, command: list[str], tmp_pa
     files = {path.name: path.read_bytes() for path in pool.rglob("*") if path.is_file()}
     assert {path.name: path.read_bytes() for path in copy.iterdir()} == files
     assert len(Pool("p", str(copy)).tars) == len(Pool("p", str(copy)).metadata) == 1
-
-
-def test_the_bar_moves_with_the_bytes_on_the_disk(tmp_path: Path) -> None:
-    moves: list[int] = []
-    needed = Requirement("weights", State.MISSING, "", 3_000_000, tmp_path)
-    with _watched(needed, lambda amount, _: moves.append(amount)):
-        (tmp_path / ".weights.part").write_bytes(bytes(2_000_000))
-        deadline = time.monotonic() + 20
-        while sum(moves) < 2 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert sum(moves) == 2
-    assert sum(moves) == 3
 
 
 def test_a_run_is_the_same_wherever_its_data_come_from() -> None:

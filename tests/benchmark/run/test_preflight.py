@@ -1,6 +1,5 @@
 """What is missing or cannot be written is said in one line, before anything is scored."""
 
-import json
 import re
 import shlex
 import sys
@@ -17,23 +16,15 @@ from pairsift.demo import pool
 from tests.command_line import Done, Run, assert_lines, assert_one_line
 from tests.downstream.tiny_models import save_decoder
 from tests.jobs import make_job
-from tests.pools import jpeg, rows, write_metadata, write_pool
+from tests.pools import rows, write_metadata, write_pool
 
 MODELS = Path("pairsift/demo/models").resolve()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A pool, an evaluation set of two images of which the second is missing, a file and a pool without tars."""
     folder = tmp_path_factory.mktemp("preflight")
     write_pool(folder / "pool", [rows(12)])
-    write_metadata(folder / "captions" / "a.parquet", rows(12))
-    entry = {"split": "test", "sentences": [{"raw": "a cat"}]}
-    images = [{"imgid": n, "filename": f"{n}.jpg", **entry} for n in (0, 1)]
-    (folder / "dataset_coco.json").write_text(json.dumps({"images": images}))
-    (folder / "0.jpg").write_bytes(jpeg(0))
-    (folder / "synsets.txt").write_text("dog\n")
-    (folder / "scores.csv").write_text("uid,points\n")
     return folder
 
 
@@ -48,85 +39,6 @@ def assert_refused(done: Done, *messages: str) -> None:
     """A line for each message, and nothing scored."""
     assert_lines(done, *messages)
     assert not cache_folder("scores").exists()
-
-
-MISSING_IMAGE = (
-    "+evalset.coco={{_target_: downstream.evaluation.evaluation_sets.karpathy, name: coco,"
-    " annotations: {folder}/dataset_coco.json, images: {folder}, captioning: true, retrieval: true}}"
-)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["results_dir={folder}/0.jpg"], "0.jpg is a file); give a folder of yours"),
-        (["pool.url={folder}/captions"], "holds no tars, and images are needed"),
-        ([MISSING_IMAGE], "evaluation set coco: an image file is missing"),
-    ],
-)
-def test_a_mistake_is_said_before_scoring(run: Run, folder: Path, overrides: list[str], message: str) -> None:
-    assert_refused(run(*chain(folder, "filter=random", *overrides)), message)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["results_dir=/proc/results"], "results_dir=/proc/results cannot be written"),
-        (["models.captioner.decoder=/nowhere/gpt2"], "checkpoint /nowhere/gpt2 is not there"),
-        (["models.dual_encoder.text=some/bert"], "checkpoint some/bert: it is not on this machine"),
-        (["models.bertscore.num_layers=9"], "models.bertscore.num_layers=9 must be from 1 to"),
-        (["size.samples=13"], "size asks for 13 pairs, but pool img2dataset lists 12 "),
-        (["captions.columns=[llm]"], "has no column 'llm'"),
-        (["selector=cluster_uniform", "embedding.model=local-dir:/nowhere"], "must hold a file config.json"),
-        (["engine=ray", "engine.address=nowhere"], "engine.address=nowhere: no Ray cluster answers there"),
-        (["evalset.limit=0"], "evalset.limit=0 must be a positive integer"),
-    ],
-)
-def test_a_run_is_refused_before_scoring(run: Run, folder: Path, overrides: list[str], message: str) -> None:
-    assert_refused(run(*chain(folder, "filter=random", *overrides)), message)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["icc", "filter.checkpoint=/nowhere"], "checkpoint /nowhere is not there"),
-        (["sba", "filter.mode=direct", "filter.build=/nowhere"], "/nowhere"),
-        (
-            ["icc", "filter.mode=direct", "models.image_captioner.checkpoint=/nowhere"],
-            "/nowhere is not there",
-        ),
-        (["clip", "filter.model=local-dir:/nowhere"], "checkpoint /nowhere is not there"),
-        (["pacscore", "filter.checkpoint=/nowhere"], "checkpoint /nowhere is not there"),
-        (["vas", "filter.target=/nowhere"], "filter.target=/nowhere not found"),
-        (["image_based", "filter.target=/nowhere"], "filter.target=/nowhere not found"),
-        (["text_based"], "filter.synsets is not given"),
-        (["text_based", "filter.synsets={folder}/synsets.txt"], "line 1 must be a noun's id"),
-        (["complexity_action", "filter.parser=/nowhere"], "filter.parser=/nowhere must be"),
-        (["informativeness", "filter.parser=/nowhere"], "filter.parser=/nowhere must be"),
-        (["lexicon", "filter.ratings=/nowhere"], "filter.ratings=/nowhere cannot be read"),
-        (["score_file", "filter.path=/nowhere"], "filter.path=/nowhere not found"),
-        (["score_file", "filter.path={folder}/scores.csv"], "filter.column=score is not in"),
-        (["uid_list", "filter.path=/nowhere"], "filter.path=/nowhere must be a file of uids"),
-        (["llm_rating", "filter.model=/nowhere"], "checkpoint /nowhere is not there"),
-        (
-            ["aesthetics", f"filter.model=local-dir:{MODELS}/clip", "filter.head=/nowhere"],
-            "/nowhere: file not",
-        ),
-        (["column"], "no column 'clip_l14_similarity_score'"),
-        (["oracle"], "no column 'concreteness'"),
-        (
-            ["cascade", "filter@filter.filters.first=random", "filter@filter.filters.last=column"],
-            "no column 'clip_l14_similarity_score'",
-        ),
-    ],
-)
-def test_a_filter_is_refused_before_scoring(
-    run: Run, folder: Path, overrides: list[str], message: str
-) -> None:
-    name, *others = overrides
-    assert_refused(run("task=score", *chain(folder, f"filter={name}", *others)), message)
 
 
 def test_all_that_is_missing_is_in_one_answer(run: Run, folder: Path) -> None:

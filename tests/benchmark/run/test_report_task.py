@@ -165,30 +165,6 @@ def test_all_tables_are_printed_on_request(run: Run, tmp_path: Path) -> None:
         assert title not in short
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["task.columns=METOR"],
-            "task.columns=METOR is not in these results; did you mean 'METEOR'? known: C, CIDEr,",
-        ),
-        (
-            ["metrics=cider"],
-            "metrics= says what a run computes; for columns write task.columns=[cider]",
-        ),
-        (
-            ["metrics=[cider]"],
-            "metrics= says what a run computes; for columns write task.columns=[cider]",
-        ),
-        (["task.folders=[/nowhere]"], "task.folders: /nowhere must be a folder with results"),
-        (["results_dir=[a,b]"], "results_dir=[a,b] must be one folder"),
-    ],
-)
-def test_mistakes_in_a_report(run: Run, tmp_path: Path, arguments: list[str], message: str) -> None:
-    write_record(tmp_path, run_of("clip"))
-    assert_one_line(run("task=report", f"results_dir={tmp_path}", *arguments), message)
-
-
 def test_papers_figures_do_not_stand_in_for_results(run: Run, tmp_path: Path) -> None:
     write_record(tmp_path, replace(run_of("clip"), downstream={}))
     assert run("task=report", f"results_dir={tmp_path}").returncode == 0
