@@ -67,7 +67,7 @@ def mirrors_dir() -> Path:
 
 def remote_paths(text: str) -> str:
     """Return `text` with URLs for the paths in copies of remote folders."""
-    copies = rf"{re.escape(str(mirrors_dir()))}/\.([^/\s'\"]+)\.[0-9a-f]{{32}}"
+    copies = rf"{re.escape(str(mirrors_dir()))}/([^/\s'\"]+)\.[a-z0-9_]{{8}}"
     return re.sub(copies, lambda match: unquote(match[1]), text)
 
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import from_numpy, to_numpy
-from benchmark.core.cached_files import ROOM
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UID_COLUMNS, UidArray, read_uid_columns, uid_columns
 from benchmark.core.usage import Seconds
@@ -47,7 +46,6 @@ def write_part(
     options = {"compression": "none", "use_dictionary": False}
     with atomic_write(path) as temporary, pq.ParquetWriter(temporary, table.schema, **options) as writer:
         writer.write_table(table)
-        writer.add_key_value_metadata(ROOM)
 
 
 def read_part(path: Path) -> tuple[UidArray, Scores]:
