@@ -16,10 +16,14 @@ def hash_uids(uids: UidArray, seed: int) -> npt.NDArray[np.uint64]:
     Both words of the uid and the seed go through the finaliser of SplitMix64 (Steele et al. 2014).
     """
     with np.errstate(over="ignore"):
-        x = uids["f0"] ^ (uids["f1"] * _GOLDEN) ^ (np.uint64((seed + 1) % 2**64) * _MIX_1)
-        x = (x ^ (x >> np.uint64(30))) * _MIX_1
-        x = (x ^ (x >> np.uint64(27))) * _MIX_2
-        return np.asarray(x ^ (x >> np.uint64(31)))
+        return mix(uids["f0"] ^ (uids["f1"] * _GOLDEN) ^ (np.uint64((seed + 1) % 2**64) * _MIX_1))
+
+
+def mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return the finaliser of SplitMix64 of n numbers, shape (n,)."""
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    return np.asarray(x ^ (x >> np.uint64(31)))
 
 
 def highest(

@@ -1,7 +1,6 @@
 """Picks the pairs and the evaluation images that pages and trackers show, as small JPEGs and short texts."""
 
 import io
-from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -13,7 +12,7 @@ from benchmark.core.bounds import NO_BOUNDS, Bounds
 from benchmark.core.hashes import hash_text
 from benchmark.core.images import THUMBNAIL
 from benchmark.core.ties import hash_uids, highest
-from benchmark.core.uids import UidArray, UidIndex, decode_uid, decode_uids, find_uids, unite_uids
+from benchmark.core.uids import UidArray, decode_uid, decode_uids, find_uids, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of, selected_samples
 from benchmark.pool.tar_reader import read_image
@@ -82,13 +81,11 @@ def gallery(
 
 def planted_kinds(pool: Pool, uids: UidArray) -> list[str]:
     """Return the planted kind of noise of each of n uids; empty for pools other than the demo."""
-    distinct = unite_uids([uids])
-    kinds, index, needs = np.full(len(distinct), "", object), UidIndex(distinct), frozenset({"noise"})
-    for shard in pool.shards(needs) if needs <= pool.hidden else ():
-        for batch in pool.batches(shard, needs, 65536, Counter()):
-            rows = index.find(batch.uids)
-            kinds[rows[rows >= 0]] = batch.columns["noise"][rows >= 0]
-    return [str(kind) for kind in kinds[index.find(uids)]]
+    distinct, needs = unite_uids([uids]), frozenset({"noise"})
+    kinds = np.full(len(distinct), "", object)
+    for rows, batch in pool.find(distinct, pool.shards(needs), needs) if needs <= pool.hidden else ():
+        kinds[rows] = batch.columns["noise"]
+    return [str(kind) for kind in kinds[find_uids(distinct, uids)]]
 
 
 def ranked_pairs(

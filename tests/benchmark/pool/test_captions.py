@@ -81,8 +81,3 @@ def test_the_metadata_is_searched_for_captions(tmp_path: Path) -> None:
     wanted = [8, 1, 6, 1]
     captions = pool.metadata_captions(encode_uids([samples[n].uid for n in wanted]))
     assert captions == [None, *(samples[n].text for n in wanted[1:])]
-
-
-def test_metadata_without_uids_has_no_other_caption(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"url": ["u"], "text": ["a"]}), tmp_path / "a.parquet")
-    assert Pool("p", str(tmp_path)).metadata_captions(encode_uids([make_uid("u", "a")])) == [None]
