@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.uids import decode_uids, encode_uids, make_uid
-from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import index_tar
 from tests.pools import Row, jpeg, rows, write_metadata, write_tar
@@ -61,13 +60,6 @@ def test_a_mismatch_outlives_the_cached_index(tmp_path: Path) -> None:
     assert first.mismatched.tolist() == again.mismatched.tolist() == [True, False]
     assert (first.uids == again.uids).all()
     assert first.offsets.tolist() == again.offsets.tolist()
-
-
-def test_malformed_uids_are_not_listed() -> None:
-    column = pa.array(["0" * 32, None, "0" * 31, "AB" * 16, "0" * 32 + "\n", "g" * 32])
-    listed, uids = listed_uids(column)
-    assert listed.tolist() == [0, 3]
-    assert decode_uids(uids) == ["0" * 32, "ab" * 16]
 
 
 def test_the_metadata_is_searched_for_captions(tmp_path: Path) -> None:

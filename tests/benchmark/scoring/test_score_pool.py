@@ -105,14 +105,6 @@ def test_worker_processes_give_the_same_scores(pool: Pool) -> None:
     assert by_uid(alone) == by_uid(spread)
 
 
-def test_filters_of_one_model_share_its_features(pool: Pool) -> None:
-    Brightness.extracted = 0
-    up = score_pool(pool, Bright(1.0), LocalEngine("cpu", 1))
-    down = score_pool(pool, Bright(-1.0), LocalEngine("cpu", 1))
-    assert Brightness.extracted == 13
-    assert (up.scores == -down.scores).all()
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -141,15 +133,6 @@ def test_a_filter_names_what_it_needs(pool: Pool, needs: Any) -> None:
     scorer.needs = needs
     with pytest.raises(UserError, match=r"Length\.needs must be the set of what it reads: text, image"):
         score_pool(pool, scorer, LocalEngine("cpu", 1))
-
-
-def test_a_uid_that_occurs_twice_keeps_its_best_score(tmp_path) -> None:
-    twice = rows(3)
-    write_metadata(tmp_path / "a.parquet", twice, quality=[1.0, 2.0, 3.0])
-    write_metadata(tmp_path / "b.parquet", twice[:1], quality=[5.0])
-    table = score_pool(Pool("p", str(tmp_path)), Column("quality"), LocalEngine("cpu", 1))
-    assert by_uid(table) == {twice[0].uid: 5.0, twice[1].uid: 2.0, twice[2].uid: 3.0}
-    assert table.drops == {"duplicate_uid": 1}
 
 
 def test_hidden_columns_are_for_the_oracle_only(tmp_path) -> None:
