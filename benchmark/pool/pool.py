@@ -240,11 +240,11 @@ class Pool:
                     left[rows[first]] = False
                     yield rows[first], batch.take(first)
 
-    def metadata_captions(self, uids: UidArray) -> list[str | None]:
-        """Return the caption that the metadata parquet has of each of n uids, or None."""
+    def captions(self, uids: UidArray, shards: Iterable[Shard]) -> list[str | None]:
+        """Return the caption that the first of the shards with it has of each of n uids, or None."""
         distinct = unite_uids([uids])
         captions = np.full(len(distinct), None, object)
-        for rows, batch in self.find(distinct, self._metadata, frozenset({"text"})):
+        for rows, batch in self.find(distinct, shards, frozenset({"text"})):
             captions[rows] = batch.texts
         return list(captions[find_uids(distinct, uids)])
 

@@ -64,7 +64,7 @@ def test_no_pair_of_the_metadata_vanishes(tmp_path: Path, name: str) -> None:
     # The other ways to read it.
     index = UidIndex(encode_uids(ODD_UIDS))
     pool = Pool("p", str(tmp_path))
-    assert len(pool.metadata_captions(encode_uids(ODD_UIDS))) == len(ODD_UIDS)
+    assert len(pool.captions(encode_uids(ODD_UIDS), pool.metadata)) == len(ODD_UIDS)
     assert pool.metadata_numbers(encode_uids(ODD_UIDS), ("q",)).shape == (len(ODD_UIDS), 1)
     assert all(len(rows) == len(t) for rows, t in read_rows(str(path), {}, index, frozenset(), NSFW, False))
 

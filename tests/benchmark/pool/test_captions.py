@@ -71,5 +71,5 @@ def test_the_metadata_is_searched_for_captions(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), tmp_path / "metadata" / "2.parquet")
     pool = Pool("p", str(tmp_path))
     wanted = [8, 1, 6, 1]
-    captions = pool.metadata_captions(encode_uids([samples[n].uid for n in wanted]))
+    captions = pool.captions(encode_uids([samples[n].uid for n in wanted]), pool.metadata)
     assert captions == [None, *(samples[n].text for n in wanted[1:])]
