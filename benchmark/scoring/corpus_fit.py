@@ -20,7 +20,7 @@ from benchmark.core.locks import locked
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
 from benchmark.core.paths import atomic_folder, write_cached
 from benchmark.core.progress import tracked
-from benchmark.core.uids import UidIndex, first_of_each, sort_uids, unite_uids
+from benchmark.core.uids import UID_DTYPE, first_of_each, sort_uids, unite_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
@@ -56,7 +56,12 @@ class MappedCorpus:
         """The n uids, sorted, each once."""
         folder = self.folder / "rows"
         if not intact(folder):
-            write_uids(self._paths, self._survivors.index() if self._survivors else None, folder)
+            uids = unite_uids([np.empty(0, UID_DTYPE), *(load_features(path).uids for path in self._paths)])
+            if self._survivors:
+                uids = uids[self._survivors.index().find(uids) >= 0]
+            with atomic_folder(folder) as temporary:
+                for name, word in WORDS.items():
+                    save_array(temporary / f"{name}.npy", uids[word])
         return MappedUids(*(MappedArray(folder / f"{name}.npy") for name in WORDS))
 
     @cached_property
@@ -129,16 +134,6 @@ class _WritePiece:
     def __call__(self, piece: int) -> None:
         """Compute and write one piece."""
         save_array(self.paths[piece], self.work(piece))
-
-
-def write_uids(paths: Sequence[Path], kept: UidIndex | None, folder: Path) -> None:
-    """Write the different uids of feature files, of those `kept` or all, in ascending order, as an array per word."""
-    uids = unite_uids([load_features(path).uids for path in paths])
-    if kept is not None:
-        uids = uids[kept.find(uids) >= 0]
-    with atomic_folder(folder) as temporary:
-        for name, word in WORDS.items():
-            save_array(temporary / f"{name}.npy", uids[word])
 
 
 def _distinct(table: FeatureTable) -> npt.NDArray[np.int64]:
