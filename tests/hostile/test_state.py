@@ -235,9 +235,3 @@ def test_a_download_is_hashed_once(download: Path, monkeypatch: pytest.MonkeyPat
     find_checkpoint.cache_clear()
     locate_checkpoint("some/model")
     assert len(hashed) == 3
-
-
-def test_a_file_outside_the_cache_needs_no_checksum(tmp_path: Path) -> None:
-    path = tmp_path / "part.parquet"
-    path.write_bytes(b"of another program")
-    assert intact(path)
