@@ -20,6 +20,7 @@ from benchmark.core.paths import atomic_write, cache_folder
 from benchmark.core.progress import tracked
 from benchmark.core.storage import CHUNK, StorageError, gives_ranges, read_ranges
 from benchmark.core.tar_members import BLOCK
+from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UidArray, UidIndex, sort_uids, unite_uids, write_subset
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -41,13 +42,13 @@ def fetch_subset(pool: Pool, uids: UidArray, others: Pool | None = None) -> Pool
     shards = [[shard.name, shard.version] for shard in pool.shards(_NEEDS)]
     folder = cache_folder("subsets", hash_json([pool.key, shards, hash_bytes(distinct.tobytes())], 16))
     with locked(folder):
-        fetched = [folder / "sample_ids.npy", *sorted((folder / "shards").glob("*.tar"))]
+        fetched = [folder / "sample_ids.npy", *whole_files(folder / "shards", "*.tar")]
         if not all(intact(path) for path in fetched):
             log.info("subset: fetching %s samples of pool %s to %s", f"{len(distinct):,}", pool.name, folder)
             _fetch(pool, distinct, folder / "shards")
             write_subset(folder / "sample_ids.npy", distinct)
     tars = [tar.url for tar in others.tars] if others else []
-    tars += [str(path) for path in sorted((folder / "shards").glob("*.tar"))]
+    tars += [str(path) for path in whole_files(folder / "shards", "*.tar")]
     if not tars:
         raise UserError(
             f"none of the {len(distinct):,} selected uids is in the tars of pool {pool.name} ({pool.url});"
