@@ -1,16 +1,14 @@
 """Scores of two filters whose files are divided differently, as DataComp's tars and its metadata are."""
 
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from benchmark.core.uids import UID_DTYPE, UidArray
-from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_parts import write_part
-from benchmark.scoring.score_pool import load_parts
+from benchmark.scoring.score_pool import load_parts, rows_of_files
+from benchmark.scoring.score_table import join_scores
 from filters.column import Column
 from filters.composite import RankSum
 
@@ -34,12 +32,10 @@ def _write(folder: Path, kind: str, uids: UidArray, rng: np.random.Generator) ->
 
 def sum_of_ranks(folder: str) -> Iterator[None]:
     """Sum the ranks by the two scores, file by file."""
-    sources = [load_parts(sorted((Path(folder) / kind).iterdir())).source for kind in ROWS]
+    tables = [load_parts(sorted((Path(folder) / kind).iterdir())) for kind in ROWS]
     scorer = RankSum({kind: Column(kind) for kind in ROWS}, dict.fromkeys(ROWS, 1.0))
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["XDG_CACHE_HOME"] = cache
-        yield
-        joined = JoinedScores(sources)
-        assert sum(len(uids) for _, uids, _ in joined.by_file(scorer.over(joined.scores()))) == len(
-            sources[0]
-        )
+    yield
+    uids, columns = join_scores(tables)
+    scorer.combine(columns, uids)
+    parts = [path for table in tables for path in table.parts]
+    assert sum(map(len, rows_of_files(tables, uids, parts))) == len(uids)

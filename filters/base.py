@@ -131,8 +131,6 @@ class Filter(Reader):
 class Composite(Filter):
     """Combines the scores of other filters; each of these is scored and cached once.
 
-    A composite that needs the scores of the whole pool is an `OverPool` (`filters/composite.py`).
-
     Args:
         filters: the filters by the names in the configuration, in order.
     """
@@ -167,7 +165,7 @@ class Composite(Filter):
 
     @abstractmethod
     def combine(self, scores: Sequence[Scores], uids: UidArray) -> Scores:
-        """Combine each filter's scores of any n pairs, (n,), into one such array; NaN for a pair never kept."""
+        """Combine each filter's scores of a pool's n pairs, (n,), into one such array; NaN for a pair never kept."""
 
     def setup(self, device: Device) -> None:
         """Set up every part."""

@@ -3,29 +3,17 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.bounds import Bounds
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.ranks import Columns, Combine, Keep, PoolScores, ScoreCounts, rank_fraction, sort_scores
-from benchmark.core.ties import HighestHashes, LastTie
+from benchmark.core.ties import highest
 from benchmark.core.uids import UidArray
 from filters.base import Composite, Filter, Scores
 
-
-class OverPool(Composite):
-    """A composite that needs all scores of the pool to combine the scores of some pairs."""
-
-    @abstractmethod
-    def over(self, pool: PoolScores) -> Combine:
-        """Return the function that combines any pairs of the pool, as `combine` does."""
-
-    def combine(self, scores: Columns, uids: UidArray) -> Scores:
-        """Return scores of shape (n,) from each filter's scores, (n,), if these pairs are the whole pool."""
-        return self.over(PoolScores.of(scores, uids))(scores, uids)
+Columns = Sequence[Scores]
 
 
 @dataclass(frozen=True)
@@ -81,31 +69,7 @@ class Bounded(Composite):
         return self.bounds.apply(scores[0])
 
 
-@dataclass(frozen=True)
-class Cut:
-    """The pairs that a filter of a cascade keeps: scores above `minimum`, equal scores if `last` keeps them."""
-
-    minimum: float
-    last: LastTie | None = None
-
-    def keeps(self, scores: Scores, uids: UidArray) -> npt.NDArray[np.bool_]:
-        """Return whether each of n pairs is kept, shape (n,); never for NaN."""
-        kept = scores >= self.minimum
-        if self.last is not None:
-            tied = np.flatnonzero(scores == self.minimum)
-            kept[tied] = self.last.keeps(uids[tied])
-        return kept
-
-
-def _keep(cuts: Sequence[Cut], scores: Columns, uids: UidArray) -> npt.NDArray[np.bool_]:
-    """Return whether each of n pairs is kept by the filters that have a cut, shape (n,)."""
-    kept = np.ones(len(uids), bool)
-    for cut, column in zip(cuts, scores, strict=False):
-        kept &= cut.keeps(column, uids)
-    return kept
-
-
-class Cascade(OverPool):
+class Cascade(Composite):
     """Rank what all other filters keep, one after the other, by the last one (ICC on CLIP >= 0.3).
 
     A filter with corpus statistics (`fit`, ranks) computes them of the pairs that the filters before it keep.
@@ -149,39 +113,26 @@ class Cascade(OverPool):
         """Whether a part depends on the rest of the pool, or it keeps a fraction."""
         return self.seed is not None or super().corpus_dependent
 
-    def survivors(self, pool: PoolScores) -> Keep:
-        """Return the function that says which of n pairs are kept by the first filters, whose scores `pool` has."""
-        cuts: list[Cut] = []
-        for number, name in enumerate(list(self.filters)[: len(pool.dtypes)]):
-            cuts.append(self._cut(pool, number, self.keep.get(name), partial(_keep, tuple(cuts))))
-        return partial(_keep, cuts)
+    def survivors(self, scores: Columns, uids: UidArray) -> npt.NDArray[np.bool_]:
+        """Return which of a pool's n pairs the first filters keep, (n,), by the scores of each of these, (n,)."""
+        kept = np.ones(len(uids), bool)
+        for name, column in zip(self.filters, scores, strict=False):
+            keep = self.keep.get(name)
+            if isinstance(keep, Fraction):
+                rows = np.flatnonzero(kept & ~np.isnan(column))
+                count = round(keep.value * len(rows))
+                kept[:] = False
+                kept[rows[highest(column[rows], uids[rows], count, self.seed or 0)]] = True
+            else:
+                kept &= column >= (-np.inf if keep is None else keep)
+        return kept
 
-    def _cut(self, pool: PoolScores, number: int, keep: Fraction | float | None, left: Keep) -> Cut:
-        """Return which of the pairs `left` by the filters before it a filter keeps."""
-        if not isinstance(keep, Fraction):
-            return Cut(-np.inf if keep is None else keep)
-        counts = ScoreCounts(partial(pool.column, number, left), pool.dtypes[number])
-        count = round(keep.value * counts.scored)
-        if not count:
-            return Cut(np.nan)
-        threshold = counts.kth_highest(count)
-        of_tied = count - threshold.above
-        if of_tied == threshold.tied:
-            return Cut(threshold.score)
-        tied = HighestHashes(of_tied, self.seed or 0)
-        for scores, uids in pool.blocks():
-            rows = np.flatnonzero((scores[number] == threshold.score) & left(scores, uids))
-            tied.add(uids[rows])
-        return Cut(threshold.score, tied.last())
-
-    def over(self, pool: PoolScores) -> Combine:
-        """Return the function that gives the last filter's scores of the pairs that the others keep."""
-        earlier = PoolScores(pool.blocks, pool.dtypes[:-1], pool.folder)
-        keep = self.survivors(earlier)
-        return lambda scores, uids: np.where(keep(scores, uids), scores[-1], np.float32(np.nan))
+    def combine(self, scores: Columns, uids: UidArray) -> Scores:
+        """Return the last filter's scores of the pairs that the others keep, (n,)."""
+        return np.where(self.survivors(scores[:-1], uids), scores[-1], np.float32(np.nan))
 
 
-class Ranked(OverPool):
+class Ranked(Composite):
     """Combines ranks, which depend on the rest of the pool, in float64: float32 cannot distinguish 2^24 of them."""
 
     @property
@@ -193,13 +144,22 @@ class Ranked(OverPool):
     def combine_ranks(self, ranks: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         """Return scores of shape (n,) from the ranks by each filter, (n,), see `rank_fraction`."""
 
-    def over(self, pool: PoolScores) -> Combine:
-        """Return the function that combines the ranks of scores in the pool."""
-        ordered = [
-            sort_scores(partial(pool.column, number), dtype, pool.folder)
-            for number, dtype in enumerate(pool.dtypes)
-        ]
-        return lambda scores, uids: self.combine_ranks(list(map(rank_fraction, scores, ordered)))
+    def combine(self, scores: Columns, uids: UidArray) -> Scores:
+        """Return scores of shape (n,) from the scores of the whole pool by each filter, (n,)."""
+        return self.combine_ranks(list(map(rank_fraction, scores)))
+
+
+def rank_fraction(scores: Scores) -> npt.NDArray[np.float64]:
+    """Return each score's rank among those that are not NaN, divided by their number: in (0, 1], shape (n,).
+
+    Ties share their mean rank, NaN stays.
+    """
+    ranks, valid = np.full(len(scores), np.nan), np.flatnonzero(~np.isnan(scores))
+    order = valid[np.argsort(scores[valid])]
+    ordered = scores[order]
+    starts, ends = (np.searchsorted(ordered, ordered, side) for side in ("left", "right"))
+    ranks[order] = (starts + ends + 1) / 2 / len(valid)
+    return ranks
 
 
 class Intersect(Ranked):

@@ -1,8 +1,8 @@
-"""Files of the cache check themselves, so that damage is found before it is read.
+"""Files of the cache are checked before they are read.
 
-Parquet and Arrow files hold a CRC-32 of all their other bytes in the footer. JSON holds one of its value, see
-`read_cached`. A folder, a tar and a ``.npy``, which other programs read too, have a list of sizes, times and CRCs:
-``.seal`` in the folder, ``.x.seal`` for a file ``x``. Files with the listed size and time count as intact.
+The list of a file's or folder's sizes, times and CRC-32s, its seal, is next to it: ``.x.seal`` for a file ``x``,
+``.seal`` in a folder. Files with the listed size and time count as intact. JSON holds the CRC of its value, see
+`read_cached`.
 """
 
 import json
@@ -17,12 +17,7 @@ from benchmark.core.temporaries import is_temporary, remove_folder, temporary_be
 
 PROJECT = "pairsift"
 CACHE_VERSION = "v2"  # raised when files of an earlier one cannot be read; these are not seen then
-SEAL = ".seal"
-_MARK, _BLANK = b"pairsift CRC-32 ", b"00000000"
-# For writers of Parquet and Arrow files: metadata of the footer, with room for the CRC.
-ROOM = {"crc32": (_MARK + _BLANK).decode()}
-_CHECKED, _LISTED = {".parquet", ".arrow"}, {".tar", ".npy"}
-_TAIL = 1 << 20  # bytes, more than a footer has after the metadata
+SEAL, SEALED = ".seal", {".parquet", ".arrow", ".tar", ".npy"}
 log = logging.getLogger(__name__)
 
 
@@ -33,7 +28,7 @@ def cache_home() -> str:
 
 
 def is_checked(path: Path) -> bool:
-    """Return whether a file or folder is in a room of the cache whose files have CRCs, and no temporary one."""
+    """Return whether a file or folder is in a room of the cache whose files have seals, and no temporary one."""
     path, cache = path.absolute(), Path(cache_home()).absolute() / PROJECT
     if not path.is_relative_to(cache) or any(map(is_temporary, path.parts)):
         return False
@@ -41,12 +36,8 @@ def is_checked(path: Path) -> bool:
 
 
 def seal(written: Path, path: Path) -> None:
-    """Write the CRC of the file or folder `written`, which is about to be renamed to `path`."""
-    if (
-        written.is_file()
-        and written.suffix not in _LISTED
-        and (written.suffix not in _CHECKED or _write_crc(written))
-    ):
+    """Write the seal of the file or folder `written`, which is about to be renamed to `path`."""
+    if written.is_file() and written.suffix not in SEALED:
         return
     files = {str(file.relative_to(written)): file for file in sorted(written.rglob("*")) if file.is_file()}
     about = {name: [*_version(file)[1:], _crc(file)] for name, file in (files or {"": written}).items()}
@@ -60,7 +51,7 @@ def intact(path: Path) -> bool:
     """Return whether a file or folder of the cache is there as written; a damaged one is logged and removed."""
     try:
         version = _version(path)
-        damage = _seal_damage(path) if _seal_path(path).exists() else _damage(path, version)
+        damage = _damage(path) if _seal_path(path).exists() else ""
         if damage and _version(path) == version:  # else another process has made it again
             log.warning("%s is damaged: %s; it is removed, and made again", path, damage)
             remove_cached(path)
@@ -98,29 +89,8 @@ def remove_cached(path: Path) -> None:
         _seal_path(path).unlink(missing_ok=True)
 
 
-def _write_crc(file: Path) -> bool:
-    """Write a file's CRC into the room for it, if there is any; return whether there is."""
-    if (position := _mark_position(data := _mapped(file))) is None:
-        return False
-    with file.open("r+b") as opened:
-        opened.seek(position)
-        opened.write(b"%08x" % _crc_without(data, position))
-    return True
-
-
-def _damage(path: Path, version: tuple[int, int, int]) -> str:
-    """Return how a file differs from its CRC, nothing if it does not; version: of the file."""
-    if path.suffix not in {*_CHECKED, ".npy"} or path.is_dir() or not is_checked(path):
-        return ""
-    if not version[1]:
-        return "it is empty"
-    if path.suffix == ".npy" or (position := _mark_position(data := _mapped(path))) is None:
-        return "its checksum is missing"
-    changed = data[position : position + len(_BLANK)] != b"%08x" % _crc_without(data, position)
-    return "its content has changed" if changed else ""
-
-
-def _seal_damage(path: Path) -> str:
+def _damage(path: Path) -> str:
+    """Return how a file or folder differs from its seal; nothing if it does not."""
     try:
         for name, (size, written, crc) in json.loads(_seal_path(path).read_text()).items():
             file = path / name if name else path
@@ -146,22 +116,9 @@ def _version(path: Path) -> tuple[int, int, int]:
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def _mapped(file: Path) -> mmap.mmap:
-    with file.open("rb") as opened:
-        return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-
-
-def _mark_position(data: mmap.mmap) -> int | None:
-    """Return the position of the CRC's characters; None without any."""
-    position = data.rfind(_MARK, max(0, len(data) - _TAIL))
-    return None if position < 0 else position + len(_MARK)
-
-
-def _crc_without(data: mmap.mmap, position: int) -> int:
-    """Return the CRC of all bytes but the characters of the CRC."""
-    view = memoryview(data)
-    return crc32(view[position + len(_BLANK) :], crc32(view[:position]))
-
-
 def _crc(file: Path) -> int:
-    return crc32(_mapped(file)) if file.stat().st_size else 0
+    """Return the CRC-32 of a file, which is mapped into memory."""
+    if not file.stat().st_size:
+        return 0
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return crc32(data)

@@ -1,7 +1,7 @@
 """Values grouped, or put in order, in mapped files: for more of them than memory holds."""
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,7 @@ class Buckets:
 
     def __init__(self, sizes: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> None:
         self.values = values
-        self._ends = np.cumsum(sizes)
-        self._free = self._ends - sizes
-        self._sizes = sizes
+        self._free = np.cumsum(sizes) - sizes
 
     def add(self, buckets: npt.NDArray[np.integer[Any]], values: npt.NDArray[Any]) -> None:
         """Add m values, shape (m,), to the buckets (m,)."""
@@ -37,30 +35,6 @@ class Buckets:
         self.values[places] = values[order]
         self._free[present] += counts
 
-    def __getitem__(self, bucket: int) -> npt.NDArray[Any]:
-        """Return the values of a bucket, to be changed in place."""
-        end = self._ends[bucket]
-        return self.values[end - self._sizes[bucket] : end]
-
-    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
-        """Yield the values of each bucket that has any, to be changed in place."""
-        return map(self.__getitem__, np.flatnonzero(self._sizes).tolist())
-
-
-class DiskBuckets(Buckets):
-    """Buckets in a file without a name in `folder`, which ends with them. Raises `UserError` without room for it."""
-
-    def __init__(self, sizes: npt.NDArray[np.int64], dtype: npt.DTypeLike, folder: Path) -> None:
-        count = int(sizes.sum())
-        needed = count * np.dtype(dtype).itemsize
-        if needed > free_bytes(folder):  # a write to a mapped page without room would end the process
-            raise UserError(f"{folder} must have {needed / 1e9:.1f} GB free while pairs are put in order")
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            # A file without bytes cannot be mapped.
-            values = np.asarray(np.memmap(file, dtype, "w+", shape=max(count, 1)))[:count]
-        super().__init__(sizes, values)
-
 
 def put_in_order(
     parts: Iterable[tuple[npt.NDArray[np.int64], npt.NDArray[Any]]], array: npt.NDArray[Any], folder: Path
@@ -73,14 +47,22 @@ def put_in_order(
     Args:
         parts: positions (m,) and rows (m, ...); in all, every position of the array once.
         array: gets the rows, shape (n, ...).
-        folder: on its disk the rows are meanwhile.
+        folder: on its disk the rows are meanwhile. Raises `UserError` without room for them.
     """
     record = np.dtype([("position", np.int64), ("row", array.dtype, array.shape[1:])])
-    rows = max(1, BUCKET_BYTES // record.itemsize)
-    stretches = DiskBuckets(np.diff(np.append(np.arange(0, len(array), rows), len(array))), record, folder)
-    for positions, values in parts:
+    needed, rows = len(array) * record.itemsize, max(1, BUCKET_BYTES // record.itemsize)
+    if needed > free_bytes(folder):  # a write to a mapped page without room would end the process
+        raise UserError(f"{folder} must have {needed / 1e9:.1f} GB free while pairs are put in order")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        # A file without bytes cannot be mapped.
+        values = np.asarray(np.memmap(file, record, "w+", shape=max(len(array), 1)))[: len(array)]
+    starts = np.arange(0, len(array), rows)
+    stretches = Buckets(np.diff(starts, append=len(array)), values)
+    for positions, part in parts:
         records = np.empty(len(positions), record)
-        records["position"], records["row"] = positions, values
+        records["position"], records["row"] = positions, part
         stretches.add(positions // rows, records)
-    for records in stretches:
+    for start in starts:
+        records = values[start : start + rows]
         array[records["position"]] = records["row"]

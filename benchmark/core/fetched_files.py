@@ -1,17 +1,13 @@
 """Files of the web that stay: members of zips, or whole, through ``.NAME.part``, which later fetches continue."""
 
-import struct
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import BadZipFile, ZipFile
 
 from benchmark.core import storage
 from benchmark.core.paths import atomic_write, put_in_place
 from benchmark.core.prefetch import prefetch_map
-
-# The header of a member has 30 bytes, the last of which are the lengths of name and extra field.
-_HEADER = struct.Struct("<26x2H")
 
 
 def fetch_files(files: Mapping[Path, str]) -> None:
@@ -42,30 +38,19 @@ def fetch_members(url: str, members: Mapping[Path, str]) -> None:
             f"the server of {url} sends whole files only; download it, and unzip {name} to {path}"
         )
     try:
-        with storage.open_file(url) as file, ZipFile(file) as archive:
-            found = {info.filename: info for info in archive.infolist()}
+        with storage.open_file(url, ahead=True) as file, ZipFile(file) as archive:
+            if absent := set(missing.values()) - set(archive.namelist()):
+                raise storage.StorageError(f"{url} has no member {min(absent)}")
+            for path, name in missing.items():
+                data = _read(archive, name, url)
+                with atomic_write(path) as temporary:
+                    temporary.write_bytes(data)
     except (BadZipFile, ValueError) as error:
         raise storage.StorageError(f"{url} must be a zip ({error})") from None
-    if absent := set(missing.values()) - found.keys():
-        raise storage.StorageError(f"{url} has no member {min(absent)}")
-    for _ in prefetch_map(
-        lambda path: _fetch_member(url, found[missing[path]], path), missing, storage.CONNECTIONS
-    ):
-        pass
 
 
-def _fetch_member(url: str, info: ZipInfo, path: Path) -> None:
-    start = info.header_offset + _HEADER.size
-    start += sum(_HEADER.unpack(storage.read_range(url, info.header_offset, start)))
-    end = start + info.compress_size
-    pieces = ((first, min(first + storage.CHUNK, end)) for first in range(start, end, storage.CHUNK))
-    data = b"".join(storage.read_range(url, *piece) for piece in pieces)
+def _read(archive: ZipFile, name: str, url: str) -> bytes:
     try:
-        if info.compress_type:
-            data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, info.file_size + 1)
-    except zlib.error:
-        data = b""
-    if (len(data), zlib.crc32(data)) != (info.file_size, info.CRC):
-        raise storage.StorageError(f"{url}: {info.filename} is damaged; run the same command again")
-    with atomic_write(path) as temporary:
-        temporary.write_bytes(data)
+        return archive.read(name)
+    except (BadZipFile, zlib.error, EOFError):
+        raise storage.StorageError(f"{url}: {name} is damaged; run the same command again") from None

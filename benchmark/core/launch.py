@@ -26,11 +26,6 @@ def process_count() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def local_process_count() -> int:
-    """Return the number of processes of the launch on this machine, 1 without one."""
-    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-
-
 def is_main_process() -> bool:
     """Return whether this is the run's only process, or rank 0 of a launch."""
     return os.environ.get("RANK", "0") == "0"
@@ -46,7 +41,7 @@ def own_cores() -> int:
 
     It is not torch's number of threads, which is 1 under ``torchrun``.
     """
-    return _given_cores or max(1, available_cores() // local_process_count())
+    return _given_cores or max(1, available_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 def take_cores(cores: int) -> None:

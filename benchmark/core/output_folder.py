@@ -26,7 +26,6 @@ from benchmark.core.storage import (
     open_file,
     upload,
 )
-from benchmark.core.temporaries import temporary_beside
 
 DEPTH = 5  # folders in folders
 
@@ -40,9 +39,11 @@ def local_copy(location: str, depth: int = DEPTH) -> Iterator[Path]:
     if not is_remote(location):
         yield user_path(location)
         return
+    mirrors_dir().mkdir(parents=True, exist_ok=True)
     # `remote_paths` reads the URL back from this name.
-    name = quote(redact(location.rstrip("/")), safe="")
-    with temporary_beside(mirrors_dir() / name, folder=True) as folder:
+    name = quote(redact(location.rstrip("/")), safe="") + "."
+    with TemporaryDirectory(prefix=name, dir=mirrors_dir()) as temporary:
+        folder = Path(temporary)
         files = list_files(location.rstrip("/"), depth) if is_main_process() else {}
         for name in files:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from benchmark.core.cached_files import CACHE_VERSION, PROJECT, cache_home, is_checked, seal, value_crc
+from benchmark.core.cached_files import (
+    CACHE_VERSION,
+    PROJECT,
+    cache_home,
+    is_checked,
+    read_cached,
+    seal,
+    value_crc,
+)
 from benchmark.core.errors import UserError, disk_errors_as_one_line
 from benchmark.core.temporaries import remove_folder, temporary_beside
 
@@ -67,7 +75,7 @@ def mirrors_dir() -> Path:
 
 def remote_paths(text: str) -> str:
     """Return `text` with URLs for the paths in copies of remote folders."""
-    copies = rf"{re.escape(str(mirrors_dir()))}/\.([^/\s'\"]+)\.[0-9a-f]{{32}}"
+    copies = rf"{re.escape(str(mirrors_dir()))}/([^/\s'\"]+)\.[a-z0-9_]{{8}}"
     return re.sub(copies, lambda match: unquote(match[1]), text)
 
 
@@ -132,3 +140,10 @@ def write_text(path: Path, text: str) -> None:
 def write_cached(path: Path, value: Any) -> None:
     """Write a value of JSON to a file of the cache, for `cached_files.read_cached`."""
     write_text(path, json.dumps({"value": value, "crc32": value_crc(value)}))
+
+
+def cached_value(path: Path, make: Callable[[], Any]) -> Any:
+    """Return the value of JSON in a file of the cache; `make` it if it is missing or damaged."""
+    if (value := read_cached(path)) is None:
+        write_cached(path, value := make())
+    return value

@@ -1,12 +1,6 @@
-"""Temporary files and folders beside what they become, and the removal of those that killed processes left.
+"""Temporary files and folders beside what they become, and the removal of those that killed processes left."""
 
-The writer holds a lock on its temporary file, which ends with the process. One that is older than a minute and not
-locked is an orphan.
-"""
-
-import fcntl
 import logging
-import os
 import re
 import shutil
 import time
@@ -17,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 _NAME = re.compile(r"\..*\.[0-9a-f]{32}(\.[^.]*)?")
-NEW_SECONDS = 60  # so old may a file be before its writer holds its lock
+ORPHAN_SECONDS = 86_400  # since anything was written to it
 log = logging.getLogger(__name__)
 
 
@@ -35,7 +29,7 @@ def whole_files(folder: Path, pattern: str) -> list[Path]:
 def temporary_beside(path: Path, *, folder: bool = False) -> Iterator[Path]:
     """Yield a new empty file beside `path`, or a new folder; remove it unless the block has renamed it.
 
-    The first one that a process makes in a folder has the orphans there removed.
+    The first one that a process makes in a folder has others there removed that are a day old.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_orphans(path.parent.absolute())
@@ -43,17 +37,10 @@ def temporary_beside(path: Path, *, folder: bool = False) -> Iterator[Path]:
     stem, suffix = (path.name, "") if folder else (path.stem, path.suffix)
     temporary = path.with_name(f".{stem}.{uuid.uuid4().hex}{suffix}")
     temporary.mkdir() if folder else temporary.touch(exist_ok=False)
-    descriptor = os.open(temporary, os.O_RDONLY)
     try:
-        with suppress(OSError):  # a file system without locks: its orphans stay
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield temporary
     finally:
-        os.close(descriptor)
-        if folder:
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            temporary.unlink(missing_ok=True)
+        _remove(temporary)
 
 
 def remove_folder(path: Path) -> None:
@@ -74,15 +61,11 @@ def remove_folder(path: Path) -> None:
 @lru_cache(maxsize=1024)
 def _remove_orphans(folder: Path) -> None:
     for path in filter(lambda path: is_temporary(path.name), folder.iterdir()):
-        is_folder = path.is_dir()
-        with suppress(OSError):  # held by its writer, or removed by another process
-            if time.time() - path.stat().st_mtime < NEW_SECONDS:
-                continue
-            # Some network file systems lock for writing only what is open for writing.
-            descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path) if is_folder else path.unlink()
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > ORPHAN_SECONDS:
+                _remove(path)
                 log.info("removed %s, which a killed process left", path)
-            finally:
-                os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ Words = npt.NDArray[np.uint64]
 # The columns that hold uids in the project's own parquet and Arrow files, both uint64.
 UID_COLUMNS = ("uid_high", "uid_low")
 _HEX_CHARACTERS = 32
-_AT_ONCE = 1 << 20  # uids that are compared, searched or sorted at a time
+_AT_ONCE = 1 << 20  # uids that are searched at a time
 _DASHES = (8, 13, 18, 23)  # their positions in the 36 characters of a UUID
 UUID = r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-([0-9a-fA-F]{4})-([0-9a-fA-F]{4})-([0-9a-fA-F]{12})"
 _HEX = re.compile(rf"[0-9a-fA-F]{{32}}|{UUID}")
@@ -121,12 +121,11 @@ def uid_columns(uids: UidArray) -> dict[str, pa.Array]:
     return {name: from_numpy(uids[word]) for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True)}
 
 
-def read_uid_columns(table: pa.Table, rows: npt.NDArray[np.int64] | None = None) -> UidArray:
-    """Return the uids of n `rows` of a table that has the columns `UID_COLUMNS`, by default of all, shape (n,)."""
-    uids = np.empty(len(table) if rows is None else len(rows), UID_DTYPE)
+def read_uid_columns(table: pa.Table) -> UidArray:
+    """Return the n uids of a table that has the columns `UID_COLUMNS`, shape (n,)."""
+    uids = np.empty(len(table), UID_DTYPE)
     for name, word in zip(UID_COLUMNS, ("f0", "f1"), strict=True):
-        values = to_numpy(table[name])
-        uids[word] = values if rows is None else values[rows]
+        uids[word] = to_numpy(table[name])
     return uids
 
 
@@ -143,12 +142,9 @@ def sort_uids(array: UidArray) -> npt.NDArray[np.int64]:
 
 
 def are_sorted(array: UidArray) -> bool:
-    """Tell whether a ``u8,u8`` array is sorted, in bounded memory."""
-    for start in range(0, len(array) - 1, _AT_ONCE):
-        high, low = (array[word][start : start + _AT_ONCE + 1] for word in ("f0", "f1"))
-        if ((high[1:] < high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] < low[:-1]))).any():
-            return False
-    return True
+    """Tell whether a ``u8,u8`` array is sorted."""
+    high, low = array["f0"], array["f1"]
+    return bool(((high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] >= low[:-1]))).all())
 
 
 def first_of_each(array: UidArray) -> npt.NDArray[np.bool_]:

@@ -8,11 +8,12 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.cached_files import read_cached
 from benchmark.core.hashes import hash_bytes, hash_json, hash_text
-from benchmark.core.paths import cache_folder, write_cached
+from benchmark.core.paths import cache_folder, cached_value
 from benchmark.core.progress import tracked
+from benchmark.core.ties import mix
 from benchmark.core.uids import UidArray, decode_uid
+from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 
 NEEDS = frozenset({"text"})
@@ -44,8 +45,10 @@ def pool_content(pool: Pool) -> PoolContent:
     shards, tars = pool.shards(NEEDS), pool.tars if pool.is_local else []
     files = [[shard.name, shard.version] for shard in (*shards, *tars)]
     cached = cache_folder("content", pool.key) / f"{hash_json([VERSION, files], 16)}.json"
-    if (known := read_cached(cached)) is not None:
-        return PoolContent(**known)
+    return PoolContent(**cached_value(cached, lambda: asdict(_read_content(pool, shards, tars))))
+
+
+def _read_content(pool: Pool, shards: Sequence[Shard], tars: Sequence[Shard]) -> PoolContent:
     samples, captions, images = 0, np.zeros(2, np.uint64), np.zeros(2, np.uint64)
     for shard in tracked("read captions", shards, len(shards), "shards"):
         for batch in pool.batches(shard, NEEDS, BATCH, Counter()):
@@ -56,22 +59,13 @@ def pool_content(pool: Pool) -> PoolContent:
             index = pool.index(shard, path)
         images += _sums(index.uids, index.sizes.astype(np.uint64))
     inputs = f"{samples} {captions.tolist()} {images.tolist()}"
-    content = PoolContent(samples, hash_text(inputs), bool(tars))
-    write_cached(cached, asdict(content))
-    return content
+    return PoolContent(samples, hash_text(inputs), bool(tars))
 
 
 def _sums(uids: UidArray, values: Hashes) -> Hashes:
     """Return two sums of hashes over samples, modulo 2^64: they do not depend on the order."""
-    hashes = _mix(values)
-    return np.array([_mix(uids[word] ^ hashes).sum(dtype=np.uint64) for word in ("f0", "f1")], np.uint64)
-
-
-def _mix(x: Hashes) -> Hashes:
-    """Return the finaliser of SplitMix64 of n numbers."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    return x ^ (x >> np.uint64(31))
+    hashes = mix(values)
+    return np.array([mix(uids[word] ^ hashes).sum(dtype=np.uint64) for word in ("f0", "f1")], np.uint64)
 
 
 def hash_texts(texts: Sequence[str]) -> Hashes:
@@ -88,8 +82,12 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
     shards = pool.shards(frozenset({"image"}))
     inputs = [[[shard.name, shard.version] for shard in shards], sorted(hashes)]
     cached = cache_folder("same_bytes", pool.key) / f"{hash_json(inputs, 16)}.json"
-    if (known := read_cached(cached)) is not None:
-        return dict(known)
+    return dict(cached_value(cached, lambda: _compare_images(pool, shards, sizes, hashes)))
+
+
+def _compare_images(
+    pool: Pool, shards: Sequence[Shard], sizes: Collection[int], hashes: Collection[str]
+) -> dict[str, str]:
     images: dict[str, str] = {}
     for shard in tracked("compare images", shards, len(shards), "shards"):
         with pool.local(shard) as path, path.open("rb") as file:
@@ -99,5 +97,4 @@ def find_images(pool: Pool, sizes: Collection[int], hashes: Collection[str]) -> 
                 sha256 = hash_bytes(file.read(int(index.sizes[row])))
                 if sha256 in hashes:
                     images[decode_uid(index.uids[row])] = sha256
-    write_cached(cached, images)
     return images

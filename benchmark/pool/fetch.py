@@ -16,10 +16,11 @@ from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.locks import locked
-from benchmark.core.paths import cache_folder, put_in_place
+from benchmark.core.paths import atomic_write, cache_folder
 from benchmark.core.progress import tracked
 from benchmark.core.storage import CHUNK, StorageError, gives_ranges, read_ranges
 from benchmark.core.tar_members import BLOCK
+from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UidArray, UidIndex, sort_uids, unite_uids, write_subset
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
@@ -34,20 +35,20 @@ Range = tuple[int, int]
 def fetch_subset(pool: Pool, uids: UidArray, others: Pool | None = None) -> Pool:
     """Return a local pool, without metadata, of those samples of a pool without local tars that `uids` name.
 
-    It holds the samples of `others`, too, which this function has returned. What an earlier, killed process has
-    fetched is not fetched again. Raises `UserError` if no tar holds any.
+    It holds the samples of `others`, too, which this function has returned. Tars that an earlier, killed process has
+    fetched are not fetched again. Raises `UserError` if no tar holds any.
     """
     distinct = unite_uids([uids])
     shards = [[shard.name, shard.version] for shard in pool.shards(_NEEDS)]
     folder = cache_folder("subsets", hash_json([pool.key, shards, hash_bytes(distinct.tobytes())], 16))
     with locked(folder):
-        fetched = [folder / "sample_ids.npy", *sorted((folder / "shards").glob("*.tar"))]
+        fetched = [folder / "sample_ids.npy", *whole_files(folder / "shards", "*.tar")]
         if not all(intact(path) for path in fetched):
             log.info("subset: fetching %s samples of pool %s to %s", f"{len(distinct):,}", pool.name, folder)
             _fetch(pool, distinct, folder / "shards")
             write_subset(folder / "sample_ids.npy", distinct)
     tars = [tar.url for tar in others.tars] if others else []
-    tars += [str(path) for path in sorted((folder / "shards").glob("*.tar"))]
+    tars += [str(path) for path in whole_files(folder / "shards", "*.tar")]
     if not tars:
         raise UserError(
             f"none of the {len(distinct):,} selected uids is in the tars of pool {pool.name} ({pool.url});"
@@ -69,32 +70,30 @@ def _fetch(pool: Pool, distinct: UidArray, folder: Path) -> None:
 
 
 def _fetch_shard(pool: Pool, shard: Shard, wanted: UidIndex, path: Path) -> None:
-    part = path.with_name(f".{path.stem}.part")
     if pool.has_index(shard):
         samples = _among(pool.index(shard), wanted)
         if not len(samples):
             return
         if shard.is_tar and gives_ranges(shard.url):
-            done = part.stat().st_size if part.is_file() else 0
-            _write(part, path, read_ranges(shard.url, _ranges(samples, done)), samples, pool)
+            _write(path, read_ranges(shard.url, _ranges(samples)), samples, pool)
             return
     with pool.local(shard) as local, local.open("rb") as file:
         samples = _among(pool.index(shard, local), wanted)
-        part.unlink(missing_ok=True)
         if len(samples):
-            _write(part, path, _read(file, _ranges(samples, 0)), samples, pool)
+            _write(path, _read(file, _ranges(samples)), samples, pool)
 
 
 def _among(index: TarIndex, wanted: UidIndex) -> TarIndex:
     return index.take(np.flatnonzero(wanted.find(index.uids) >= 0))
 
 
-def _ranges(samples: TarIndex, done: int) -> Iterator[Range]:
-    """Yield (start, end) of the samples' bytes without the first `done`, in pieces of at most `CHUNK`."""
-    for start, end in _joined(samples):
-        skipped = min(done, end - start)
-        done -= skipped
-        for at in range(start + skipped, end, CHUNK):
+def _ranges(samples: TarIndex) -> Iterator[Range]:
+    """Yield (start, end) of the samples' bytes, adjacent samples as one range, in pieces of at most `CHUNK`."""
+    bounds = np.concatenate(samples.extents)
+    starts, ends = bounds[::2], bounds[1::2]
+    gaps = np.flatnonzero(starts[1:] != ends[:-1])
+    for start, end in zip(starts[[0, *gaps + 1]].tolist(), ends[[*gaps, -1]].tolist(), strict=True):
+        for at in range(start, end, CHUNK):
             yield at, min(at + CHUNK, end)
 
 
@@ -104,29 +103,12 @@ def _read(file: BinaryIO, ranges: Iterable[Range]) -> Iterator[bytes]:
         yield file.read(end - start)
 
 
-def _joined(samples: TarIndex) -> Iterator[Range]:
-    """Yield (start, end) of the samples' bytes, adjacent samples as one range."""
-    first, last = 0, 0
-    for extents in samples.extents:
-        for start, end in zip(extents[::2], extents[1::2], strict=True):
-            if start != last:
-                if last:
-                    yield first, last
-                first = start
-            last = end
-    yield first, last
-
-
-def _write(part: Path, path: Path, pieces: Iterable[bytes], samples: TarIndex, pool: Pool) -> None:
-    """Append the pieces to `part`, end it as a tar, check that it holds the samples, and rename it to `path`."""
-    with part.open("ab") as file:
-        for piece in pieces:
-            file.write(piece)
-        # A killed process may have ended it.
-        file.truncate(sum(end - start for start, end in _joined(samples)))
-        file.write(_END)
-    fetched = index_tar(part, pool.columns, keyed=pool.fields.keyed).uids
-    if not np.array_equal(fetched[sort_uids(fetched)], samples.uids[sort_uids(samples.uids)]):
-        part.unlink()
-        raise StorageError(f"{pool.url} changed while it was read; run the same command again")
-    put_in_place(part, path)
+def _write(path: Path, pieces: Iterable[bytes], samples: TarIndex, pool: Pool) -> None:
+    """Write the pieces as a tar, and check that it holds the samples."""
+    with atomic_write(path) as part:
+        with part.open("wb") as file:
+            file.writelines(pieces)
+            file.write(_END)
+        fetched = index_tar(part, pool.columns, keyed=pool.fields.keyed).uids
+        if not np.array_equal(fetched[sort_uids(fetched)], samples.uids[sort_uids(samples.uids)]):
+            raise StorageError(f"{pool.url} changed while it was read; run the same command again")

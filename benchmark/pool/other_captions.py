@@ -107,10 +107,10 @@ class CaptionSources:
         if not self:
             return OtherCaptions()
         distinct = unite_uids([uids])
-        names, index = decode_uids(distinct), UidIndex(distinct)
+        names = decode_uids(distinct)
         by_row: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
         drops = Counter[str]()
-        for row, source, value in (*self._of_columns(index, len(distinct)), *self._of_files(index, drops)):
+        for row, source, value in (*self._of_columns(distinct), *self._of_files(UidIndex(distinct), drops)):
             try:
                 caption = check_caption(value)
                 if len(caption.encode()) > MAX_CAPTION_BYTES:
@@ -141,22 +141,16 @@ class CaptionSources:
         by_source = dict(captions)
         return tuple(by_source.get(source) for source in range(len(self._sources)))
 
-    def _of_columns(self, uids: UidIndex, count: int) -> Iterator[tuple[int, int, object]]:
-        """Yield row in `uids`, source and value of the columns, for every one of the `count` uids there."""
-        needs = frozenset(self._columns)
-        seen = np.zeros(count, bool)  # a uid in several shards is taken from the first, like its image
-        for shard in self._shards:
-            for batch in self._pool.batches(shard, needs, _BATCH, Counter()):
-                rows = uids.find(batch.uids)
-                for position in np.flatnonzero(rows >= 0):
-                    row = int(rows[position])
-                    if not seen[row]:
-                        seen[row] = True
-                        for source, name in enumerate(self._columns):
-                            value = batch.columns[name][position]
-                            values = [*value] if isinstance(value, list | np.ndarray) else [value]
-                            for caption in values[1:] if name == ALL_CAPTIONS else values:
-                                yield row, source, caption
+    def _of_columns(self, uids: UidArray) -> Iterator[tuple[int, int, object]]:
+        """Yield row in `uids`, source and value of the columns, for every one of the uids there."""
+        for rows, batch in self._pool.find(uids, self._shards, frozenset(self._columns)):
+            columns = [(source, name, batch.columns[name]) for source, name in enumerate(self._columns)]
+            for position, row in enumerate(rows.tolist()):
+                for source, name, values in columns:
+                    value = values[position]
+                    captions = [*value] if isinstance(value, list | np.ndarray) else [value]
+                    for caption in captions[1:] if name == ALL_CAPTIONS else captions:
+                        yield row, source, caption
 
     def _of_files(self, uids: UidIndex, drops: Counter[str]) -> Iterator[tuple[int, int, object]]:
         """Yield row in `uids`, source and caption of the files; count malformed uids."""

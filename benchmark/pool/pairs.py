@@ -1,6 +1,5 @@
 """The selected pairs as one parquet, the input of img2dataset, read from the pool shard by shard."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import tracked
-from benchmark.core.uids import UidArray, UidIndex, decode_uids
+from benchmark.core.uids import UidArray, decode_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.sample_fields import check_caption
 
@@ -72,24 +71,14 @@ def read_captions(path: Path) -> Iterator[str]:
 
 def pair_tables(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
     """Yield ``uid, url, caption, score`` of each batch of the pool; of a uid that occurs several times the first."""
-    index, left = UidIndex(uids), np.ones(len(uids), bool)
     listed = pool.shards(_TEXT)
     # Filters of images choose from tars, which may hold pairs that the metadata lacks.
     shards = [*listed, *(tar for tar in pool.tars if pool.is_local and tar not in listed)]
-    for shard in tracked("captions", shards, len(shards), "shards"):
-        if not left.any():
-            break
-        # Shards with captions are enough: a pool without urls can be exported, too.
-        for batch in pool.batches(shard, _TEXT | {"url"}, _BATCH, Counter()):
-            rows = index.find(batch.uids)
-            first = np.sort(np.unique(rows, return_index=True)[1])
-            first = first[rows[first] >= 0]
-            first = first[left[rows[first]]]
-            left[rows[first]] = False
-            if len(first):
-                part = batch.take(first)
-                columns = [decode_uids(part.uids), list(map(_url, part.columns["url"])), part.texts]
-                yield pa.table([*columns, scores[rows[first]]], schema=SCHEMA)
+    # Shards with captions are enough: a pool without urls can be exported, too.
+    found = pool.find(uids, tracked("captions", shards, len(shards), "shards"), _TEXT | {"url"})
+    for rows, batch in found:
+        columns = [decode_uids(batch.uids), list(map(_url, batch.columns["url"])), batch.texts]
+        yield pa.table([*columns, scores[rows]], schema=SCHEMA)
 
 
 def _url(value: Any) -> str | None:

@@ -46,7 +46,6 @@ NSFW = "nsfw"
 _IN_PLACE_OF_UID = frozenset({"url", "key"})
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
 MAX_BATCH_BYTES = 1 << 26  # of one column in a batch, decoded; Python's text takes up to four times that
-_NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
 _EXACT = 1 << 53  # float64 holds every integer up to here
 _Rows = npt.NDArray[np.int64]
 Record = Mapping[str, pa.Array]
@@ -73,32 +72,6 @@ def read_metadata(
         yield _batch(record, extra_columns, drops, nsfw, texts)
 
 
-def read_captions(url: str, columns: Mapping[str, str], uids: UidIndex) -> Iterator[tuple[_Rows, list[str]]]:
-    """Yield the usable captions of those `uids` that the file lists, with the row of each in `uids`.
-
-    A file without uids yields nothing: its uids are hashes of url and caption, so no other caption has them.
-    """
-    for rows, values in _values_of(url, columns, ("text",), uids):
-        usable, captions = usable_captions(values["text"], Counter())
-        yield rows[usable], captions.to_pylist()
-
-
-def read_numbers(
-    url: str, columns: Mapping[str, str], names: tuple[str, ...], uids: UidIndex
-) -> Iterator[tuple[_Rows, npt.NDArray[np.float64]]]:
-    """Yield the numbers in the columns `names`, shape (n, len(names)), of n of the `uids`, with their rows in `uids`.
-
-    NaN stands for a missing number, for a column that the file lacks, and for a column of another type.
-    """
-    for rows, values in _values_of(url, columns, names, uids):
-        numbers = np.full((len(rows), len(names)), np.nan)
-        for position, name in enumerate(names):
-            column = values.get(name)
-            if column is not None and any(is_kind(column.type) for is_kind in _NUMERIC):
-                numbers[:, position] = pc.cast(column, pa.float64(), safe=False).to_numpy(False)
-        yield rows, numbers
-
-
 def read_rows(
     url: str,
     columns: Mapping[str, str],
@@ -122,20 +95,6 @@ def read_rows(
         table["uid"] = from_strings(uids_of_hits, pa.large_string()).cast(pa.string())
         table["text"] = _at(captions, hits).cast(pa.string())
         yield rows[hits], pa.table(table)
-
-
-def _values_of(
-    url: str, columns: Mapping[str, str], names: tuple[str, ...], uids: UidIndex
-) -> Iterator[tuple[_Rows, Record]]:
-    """Yield the columns among `names` that the file has, for the `uids` that it lists, and their rows in `uids`."""
-    for record in read_records(url, columns, ("uid", *names), _LOOKUP_ROWS, Counter()):
-        if "uid" not in record or len(record) < 2:
-            return
-        listed, given = listed_uids(record["uid"])
-        rows = uids.find(given)
-        hits = rows >= 0
-        taken = from_numpy(listed[hits])
-        yield rows[hits], {name: record[name].take(taken) for name in names if name in record}
 
 
 def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:

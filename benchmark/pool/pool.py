@@ -11,8 +11,9 @@ samples are opened.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -38,10 +39,10 @@ from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.sanitize import redact
 from benchmark.core.storage import download, is_remote, open_file
-from benchmark.core.uids import UidArray, UidIndex, unite_uids
+from benchmark.core.uids import UidArray, UidIndex, find_uids, unite_uids
 from benchmark.pool.image_parquet import write_as_tar
 from benchmark.pool.layout import PARQUET, TAR, PoolFields, Shard, find_shards
-from benchmark.pool.parquet_reader import downloaded, read_captions, read_metadata, read_numbers
+from benchmark.pool.parquet_reader import downloaded, read_metadata
 from benchmark.pool.tar_index import VERSION, TarIndex, index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
@@ -49,6 +50,7 @@ from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 READER_VERSION = 5
 # Fields that every sample has; whatever else a filter needs is a metadata column.
 SAMPLE_FIELDS = frozenset({"image", "text"})
+NUMBERS = (int, float, Decimal)
 
 
 class Pool:
@@ -222,30 +224,39 @@ class Pool:
                 continue  # counted by its reason when it is read
         return total - drops[DOWNLOAD_FAILED]
 
-    def metadata_captions(self, uids: UidArray) -> list[str | None]:
-        """Return the caption that the metadata parquet has of each of n uids, or None.
+    def find(
+        self, uids: UidArray, shards: Iterable[Shard], needs: frozenset[str]
+    ) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
+        """Yield the samples with one of n different `uids`, and their rows in `uids`; of equal uids the first."""
+        index, left = UidIndex(uids), np.ones(len(uids), bool)
+        for shard in shards:
+            if not left.any():
+                return
+            for batch in self.batches(shard, needs, 65536, Counter()):
+                rows = index.find(batch.uids)
+                first = np.sort(np.unique(rows, return_index=True)[1])
+                first = first[(rows[first] >= 0) & left[rows[first]]]
+                if len(first):
+                    left[rows[first]] = False
+                    yield rows[first], batch.take(first)
 
-        If a uid occurs in several rows the first counts.
-        """
+    def captions(self, uids: UidArray, shards: Iterable[Shard]) -> list[str | None]:
+        """Return the caption that the first of the shards with it has of each of n uids, or None."""
         distinct = unite_uids([uids])
-        index = UidIndex(distinct)
-        captions: list[str | None] = [None] * len(distinct)
-        for shard in self._metadata:
-            for rows, texts in read_captions(shard.url, self.columns, index):
-                for row, text in zip(rows.tolist(), texts, strict=True):
-                    if captions[row] is None:
-                        captions[row] = text
-        return [captions[row] for row in index.find(uids)]
+        captions = np.full(len(distinct), None, object)
+        for rows, batch in self.find(distinct, shards, frozenset({"text"})):
+            captions[rows] = batch.texts
+        return list(captions[find_uids(distinct, uids)])
 
     def metadata_numbers(self, uids: UidArray, names: tuple[str, ...]) -> npt.NDArray[np.float64]:
         """Return the numbers that the metadata parquet has in m columns of each of n uids, shape (n, m), else NaN."""
         distinct = unite_uids([uids])
-        index = UidIndex(distinct)
         numbers = np.full((len(distinct), len(names)), np.nan)
-        for shard in self._metadata:
-            for rows, values in read_numbers(shard.url, self.columns, names, index):
-                numbers[rows] = values
-        return np.asarray(numbers[index.find(uids)])
+        for rows, batch in self.find(distinct, self._metadata, frozenset(names)):
+            for position, name in enumerate(names):
+                values = batch.columns[name].tolist()
+                numbers[rows, position] = [float(v) if isinstance(v, NUMBERS) else np.nan for v in values]
+        return np.asarray(numbers[find_uids(distinct, uids)])
 
     def _index_path(self, shard: Shard) -> Path:
         return cache_folder("tar_index", self.key) / f"{shard.name}-{shard.version}-v{VERSION}.arrow"

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import IMAGE_MISSING, SampleError, counts
-from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.images import DECODER
-from benchmark.core.paths import cache_folder, write_cached
+from benchmark.core.paths import cache_folder, cached_value
 from benchmark.core.progress import progress
 from benchmark.core.uids import UidArray, decode_uid, decode_uids, find_uids
 from benchmark.pool.subset import Subset
@@ -34,16 +33,17 @@ def find_unreadable(subset: Subset, uids: UidArray) -> dict[str, str]:
     absent, rows = dict.fromkeys(decode_uids(uids[found < 0]), IMAGE_MISSING), found[found >= 0]
     files = [shard.version for shard in subset.shards]
     cached = cache_folder("readable") / f"{hash_json([hash_bytes(uids.tobytes()), files, DECODER], 16)}.json"
-    if (known := read_cached(cached)) is not None:
-        return absent | dict(known)
+    return absent | dict(cached_value(cached, lambda: _check(subset, rows)))
+
+
+def _check(subset: Subset, rows: npt.NDArray[np.int64]) -> dict[str, str]:
     broken = dict[str, str]()
     chunks = np.split(rows, range(CHUNK, len(rows), CHUNK))
     with progress("check", len(rows), "images") as advance, ThreadPoolExecutor(os.cpu_count()) as threads:
         for chunk, reasons in zip(chunks, threads.map(partial(_reasons, subset), chunks), strict=True):
             broken |= reasons
             advance(len(chunk), "")
-    write_cached(cached, broken)
-    return absent | broken
+    return broken
 
 
 def _reasons(subset: Subset, rows: npt.NDArray[np.int64]) -> dict[str, str]:

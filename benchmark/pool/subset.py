@@ -128,15 +128,7 @@ def selected_samples(pool: Pool, uids: UidArray) -> list[ShardSamples]:
 
 def captions_of(pool: Pool, uids: UidArray) -> list[str | None]:
     """Return the caption of each of n uids that counts in a local pool (see `benchmark.pool.pool`), or None."""
-    captions = pool.metadata_captions(uids)
-    unlisted = np.array([caption is None for caption in captions], bool)
-    if unlisted.any():
-        parts = [part.samples for part in selected_samples(pool, uids[unlisted])]
-        texts = [text for part in parts for text in part.texts]
-        rows = find_uids(np.concatenate([np.empty(0, UID_DTYPE), *(part.uids for part in parts)]), uids)
-        pairs = zip(captions, rows, strict=True)
-        captions = [texts[row] if caption is None and row >= 0 else caption for caption, row in pairs]
-    return captions
+    return pool.captions(uids, [*pool.metadata, *pool.tars])
 
 
 def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[ShardSamples]:
@@ -146,7 +138,7 @@ def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[Sha
     and counted in one line of the log.
     """
     uids = np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in parts)])
-    captions = iter(pool.metadata_captions(uids))
+    captions = iter(pool.captions(uids, pool.metadata))
     replaced = []
     for part in parts:
         own = part.samples.texts

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from benchmark.core import batch
 from benchmark.core.arrow import from_lists, from_mask, from_numpy, from_strings, to_mask, to_numpy
-from benchmark.core.cached_files import ROOM
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UidArray, encode_uids, read_uid_columns, uid_columns
 from benchmark.pool.tar_samples import UNDECODABLE, Extents, SampleReader, TarSample
@@ -156,7 +155,7 @@ def save_index(path: Path, index: TarIndex) -> None:
     table = pa.table(columns).replace_schema_metadata({_INFO: json.dumps(index.drops)})
     with (
         atomic_write(path) as temporary,
-        pa.ipc.new_file(str(temporary), table.schema, metadata=ROOM) as writer,
+        pa.ipc.new_file(str(temporary), table.schema) as writer,
     ):
         writer.write_table(table)
 

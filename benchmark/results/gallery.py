@@ -1,7 +1,6 @@
 """Picks the pairs and the evaluation images that pages and trackers show, as small JPEGs and short texts."""
 
 import io
-from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,15 +11,14 @@ from benchmark.core.batch import SampleError
 from benchmark.core.bounds import NO_BOUNDS, Bounds
 from benchmark.core.hashes import hash_text
 from benchmark.core.images import THUMBNAIL
-from benchmark.core.ties import HighestHashes, hash_uids
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, decode_uids, unite_uids
+from benchmark.core.ties import hash_uids, highest
+from benchmark.core.uids import UidArray, decode_uid, decode_uids, find_uids, unite_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of, selected_samples
 from benchmark.pool.tar_reader import read_image
 from benchmark.results.run_folder import CAPTION_CHARACTERS, Example, GalleryPair, Place
-from benchmark.scoring.score_table import ArraySource, Block, ScoreSource
+from benchmark.scoring.score_table import ScoreTable
 from downstream.evaluation.evaluation_sets import EvaluationSet
-from filters.base import Scores
 
 QUALITY = 70
 PAIRS = 6  # per place
@@ -58,7 +56,7 @@ def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
 
 
 def gallery(
-    scores: ScoreSource, kept: ArraySource, seed: int, tars: Pool, bounds: Bounds = NO_BOUNDS
+    scores: ScoreTable, kept: ScoreTable, seed: int, tars: Pool, bounds: Bounds = NO_BOUNDS
 ) -> list[GalleryPair]:
     """Return the pairs of every place in the order of their ranks, the best first.
 
@@ -69,8 +67,9 @@ def gallery(
         bounds: the bounds of the filter.
     """
     by_place = ranked_pairs(scores, kept, seed, bounds)
-    places = [place for place, (uids, _) in by_place.items() for _ in uids]
-    uids, ranked = (np.concatenate(arrays) for arrays in zip(*by_place.values(), strict=True))
+    places = [place for place, pairs in by_place.items() for _ in pairs.uids]
+    uids = np.concatenate([pairs.uids for pairs in by_place.values()])
+    ranked = np.concatenate([pairs.scores for pairs in by_place.values()])
     images, captions, kinds = thumbnails(tars, uids), captions_of(tars, uids), planted_kinds(tars, uids)
     rows = zip(places, decode_uids(uids), captions, ranked, kinds, strict=True)
     return [
@@ -82,66 +81,47 @@ def gallery(
 
 def planted_kinds(pool: Pool, uids: UidArray) -> list[str]:
     """Return the planted kind of noise of each of n uids; empty for pools other than the demo."""
-    distinct = unite_uids([uids])
-    kinds, index, needs = np.full(len(distinct), "", object), UidIndex(distinct), frozenset({"noise"})
-    for shard in pool.shards(needs) if needs <= pool.hidden else ():
-        for batch in pool.batches(shard, needs, 65536, Counter()):
-            rows = index.find(batch.uids)
-            kinds[rows[rows >= 0]] = batch.columns["noise"][rows >= 0]
-    return [str(kind) for kind in kinds[index.find(uids)]]
+    distinct, needs = unite_uids([uids]), frozenset({"noise"})
+    kinds = np.full(len(distinct), "", object)
+    for rows, batch in pool.find(distinct, pool.shards(needs), needs) if needs <= pool.hidden else ():
+        kinds[rows] = batch.columns["noise"]
+    return [str(kind) for kind in kinds[find_uids(distinct, uids)]]
 
 
 def ranked_pairs(
-    scores: ScoreSource, kept: ArraySource, seed: int, bounds: Bounds = NO_BOUNDS
-) -> dict[Place, Block]:
-    """Return uids and scores of at most `PAIRS` pairs per place, ranked as `highest` does; see `gallery`."""
+    scores: ScoreTable, kept: ScoreTable, seed: int, bounds: Bounds = NO_BOUNDS
+) -> dict[Place, ScoreTable]:
+    """Return at most `PAIRS` pairs per place, ranked as `highest` does; see `gallery`."""
+    is_kept = np.zeros(len(scores), bool)
+    is_kept[find_uids(scores.uids, kept.uids)] = True
+    known = ~np.isnan(scores.scores)
     if not bounds.rank:
-        failing = scores.blocks(lambda some: ~np.isnan(some) & ~bounds.passes(some))
-        return {"passing": _some(kept.blocks(), kept, seed), "failing": _some(failing, scores, seed)}
-    top, bottom, dropped = Ranking(seed, best=True), Ranking(seed, best=False), Ranking(seed, best=True)
-    last_kept = Ranking(seed, best=False)
-    last_kept.add(*kept.arrays())
-    index = UidIndex(kept.arrays()[0])
-    for uids, some in scores.blocks(lambda some: top.wants(some) | bottom.wants(some) | dropped.wants(some)):
-        top.add(uids, some)
-        bottom.add(uids, some)
-        others = np.flatnonzero(dropped.wants(some) & (some <= bounds.highest))
-        others = others[index.find(uids[others]) < 0]
-        dropped.add(uids[others], some[others])
-    return {"top": top.pairs, "kept": last_kept.pairs, "dropped": dropped.pairs, "bottom": bottom.pairs}
+        failing = known & ~bounds.passes(scores.scores)
+        return {"passing": _some(scores, is_kept, seed), "failing": _some(scores, failing, seed)}
+    dropped = known & ~is_kept & (scores.scores <= bounds.highest)
+    return {
+        "top": _ranked(scores, known, seed),
+        "kept": _ranked(scores, is_kept, seed, best=False),
+        "dropped": _ranked(scores, dropped, seed),
+        "bottom": _ranked(scores, known, seed, best=False),
+    }
 
 
-def _some(blocks: Iterable[Block], source: ScoreSource, seed: int) -> Block:
-    """Return `PAIRS` of the pairs in some blocks, chosen by the seed; `source` has their scores."""
-    chosen = HighestHashes(PAIRS, seed)
-    for uids, _ in blocks:
-        chosen.add(uids)
-    return source.of_uids(unite_uids([chosen.uids()]), -np.inf).arrays()
+def _some(table: ScoreTable, among: npt.NDArray[np.bool_], seed: int) -> ScoreTable:
+    """Return `PAIRS` of some pairs of the table, chosen by the seed."""
+    uids = table.uids[among]
+    return table.of_uids(uids[highest(np.zeros(len(uids), np.float32), uids, min(PAIRS, len(uids)), seed)])
 
 
-class Ranking:
-    """The first or the last `PAIRS` of any number of pairs, in `pairs` as uids and scores, the best first."""
-
-    def __init__(self, seed: int, *, best: bool) -> None:
-        self.seed = seed
-        self.best = best
-        self.pairs: Block = (np.empty(0, UID_DTYPE), np.empty(0, np.float32))
-
-    def wants(self, scores: Scores) -> npt.NDArray[np.bool_]:
-        """Tell of n scores, (n,), which may be among these pairs; NaN is not."""
-        ranked = self.pairs[1]
-        if len(ranked) < PAIRS:
-            return ~np.isnan(scores)
-        return np.asarray(scores >= ranked[-1] if self.best else scores <= ranked[0])
-
-    def add(self, uids: UidArray, scores: Scores) -> None:
-        """Take more pairs, (n,)."""
-        wanted = np.flatnonzero(self.wants(scores))
-        uids = np.concatenate([self.pairs[0], uids[wanted]])
-        scores = np.concatenate([self.pairs[1].astype(scores.dtype), scores[wanted]])
-        order = np.lexsort((hash_uids(uids, self.seed), scores))[::-1]
-        chosen = order[:PAIRS] if self.best else order[-PAIRS:]
-        self.pairs = uids[chosen], scores[chosen]
+def _ranked(table: ScoreTable, among: npt.NDArray[np.bool_], seed: int, *, best: bool = True) -> ScoreTable:
+    """Return the first or the last `PAIRS` of some pairs of the table, the best first."""
+    uids, scores = table.uids[among], table.scores[among]
+    count = min(PAIRS, len(uids))
+    inside = np.zeros(len(uids), bool)
+    inside[highest(scores, uids, count if best else len(uids) - count, seed)] = True
+    chosen = np.flatnonzero(inside == best)
+    order = np.lexsort((hash_uids(uids[chosen], seed), scores[chosen]))[::-1]
+    return ScoreTable(uids[chosen[order]], scores[chosen[order]])
 
 
 def thumbnails(tars: Pool, uids: UidArray) -> dict[str, bytes]:

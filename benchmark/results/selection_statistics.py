@@ -11,11 +11,12 @@ import numpy.typing as npt
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.ties import hash_uids
-from benchmark.core.uids import UID_DTYPE, UidArray
+from benchmark.core.uids import UidArray
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
 from benchmark.results.run_folder import Fractions, Histogram, SelectionSummary
-from benchmark.scoring.score_table import ArraySource, Block, ScoreSource
+from benchmark.scoring.score_table import ScoreTable
+from filters.base import Scores
 
 BINS = 60
 OUTLIERS = 0.005  # fraction of a sample at each end that may be beyond the edges
@@ -34,7 +35,7 @@ Numbers = npt.NDArray[np.number[Any]]
 Pair = tuple[Sequence[str], Sequence[str]]  # captions of the pool, and kept captions
 
 
-def summarise(scores: ScoreSource, kept: ArraySource, pool: Pool | None) -> SelectionSummary:
+def summarise(scores: ScoreTable, kept: ScoreTable, pool: Pool | None) -> SelectionSummary:
     """Return the summary of a selection.
 
     Args:
@@ -57,7 +58,7 @@ def summarise(scores: ScoreSource, kept: ArraySource, pool: Pool | None) -> Sele
         counts["shorter side of the image (pixels)"] = [sides[: len(of_pool)], sides[len(of_pool) :]]
     histograms = {name: histogram(values, [[part] for part in values]) for name, values in counts.items()}
     return SelectionSummary(
-        scores=histogram([pool_scores, kept_scores], [scores.scores(), kept.scores()]),
+        scores=histogram([pool_scores, kept_scores], [[scores.scores], [kept.scores]]),
         sampled=(len(captions[0]), len(captions[1])),
         histograms={name: h for name, h in histograms.items() if any(h.pool) and any(h.kept)},
         shares=_language_fractions(captions),
@@ -65,16 +66,12 @@ def summarise(scores: ScoreSource, kept: ArraySource, pool: Pool | None) -> Sele
     )
 
 
-def _sample(source: ScoreSource) -> Block:
+def _sample(table: ScoreTable) -> tuple[UidArray, Scores]:
     """Return the `SAMPLE` uids with the smallest hashes, in their order, and the scores of these."""
-    uids, scores = np.empty(0, UID_DTYPE), np.empty(0, source.dtype)
-    for more_uids, more_scores in source.blocks():
-        uids, scores = np.concatenate([uids, more_uids]), np.concatenate([scores, more_scores])
-        hashes = hash_uids(uids, SEED)
-        rows = np.argpartition(hashes, SAMPLE)[:SAMPLE] if len(uids) > SAMPLE else np.arange(len(uids))
-        rows = rows[np.argsort(hashes[rows])]
-        uids, scores = uids[rows], scores[rows]
-    return uids, scores
+    hashes = hash_uids(table.uids, SEED)
+    rows = np.argpartition(hashes, SAMPLE)[:SAMPLE] if len(table) > SAMPLE else np.arange(len(table))
+    rows = rows[np.argsort(hashes[rows])]
+    return table.uids[rows], table.scores[rows]
 
 
 def histogram(samples: Sequence[Numbers], arrays: Sequence[Iterable[Numbers]]) -> Histogram:

@@ -62,7 +62,7 @@ def _export(job: Job, output: Path | None) -> None:
     folder = output or cache_folder("exports", name)
     files = _write_subset_files(folder, selection)
     (folder / "eval_results.jsonl").unlink(missing_ok=True)  # of an earlier export, which had other results
-    _, scores = selected.table.source.of_uids(selection.uids, selection.threshold).arrays()
+    scores = selected.table.of_uids(selection.uids).scores
     written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores)
     if not written.urls:
         log.warning(

@@ -106,8 +106,8 @@ def describe(job: Job, folder: Path, selected: Selected, subset: AnySubset) -> N
     A pool without local tars is not read again: its summary has no captions, and its gallery only pairs of the
     `subset`; there is none if that is a stream.
     """
-    pool, scores = job.pool, selected.table.source
-    kept = scores.of_uids(selected.selection.uids, selected.selection.threshold)
+    pool, scores = job.pool, selected.table
+    kept = scores.of_uids(selected.selection.uids)
     if not pool.is_local:
         log.info("describe: pool %s has no local tars; dropped pairs lack captions and images", pool.name)
     write_selection_summary(folder, summarise(scores, kept, pool if pool.is_local else None))

@@ -18,9 +18,8 @@ def score(job: Job) -> None:
         score_part(job.pool, job.filter, job.engine, ShardPart.parse(job.shards))
     else:
         table = score_pairs(job)
-        finite = (scores[np.isfinite(scores)] for scores in table.source.scores())
-        count, total = np.sum([(0, 0.0), *((len(of), of.sum(dtype=float)) for of in finite)], axis=0)
-        mean = f"; mean of {count:,.0f} scores: {total / count:.4g}" if count else ""
+        finite = table.scores[np.isfinite(table.scores)]
+        mean = f"; mean of {len(finite):,} scores: {finite.mean(dtype=float):.4g}" if len(finite) else ""
         took = f"{table.cost.clock:,.1f} worker seconds"
         print_result(f"scored {len(table):,} pairs in {took}{mean}; dropped: {counts(table.drops) or 'none'}")
     print_result(str(score_folder(job.pool, job.filter)))

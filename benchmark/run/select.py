@@ -114,7 +114,7 @@ def _choose(job: Job, table: ScoreTable) -> Selection:
     """Return the selection of k pairs, or of all pairs with a score, or a percentage of them."""
     k = job.k
     if k is None:
-        readable = sum(int((~np.isnan(scores)).sum()) for scores in table.source.scores())
+        readable = int((~np.isnan(table.scores)).sum())
         passing, k, size = readable + len(table.unreadable), readable, str(job.cfg.size.samples)
         if size != ALL:  # of all pairs that pass, whether or not they can be read
             k = max(1, round(passing * float(size.removesuffix("%")) / 100))

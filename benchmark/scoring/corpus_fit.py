@@ -15,12 +15,12 @@ import numpy.typing as npt
 from benchmark.core.batch import Batch
 from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.devices import resolve_device
-from benchmark.core.disk_buckets import DiskBuckets, put_in_order
+from benchmark.core.disk_buckets import put_in_order
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
 from benchmark.core.paths import atomic_folder, write_cached
 from benchmark.core.progress import tracked
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids
+from benchmark.core.uids import UID_DTYPE, first_of_each, sort_uids, unite_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
@@ -31,8 +31,6 @@ from benchmark.scoring.survivors import Survivors
 from filters.embeddings.corpus import ByUid, CorpusFilter, Fill, PieceWork
 
 WORDS = {"high": "f0", "low": "f1"}  # the files of the uids, and the words in them
-BIN_BITS = 12  # uids are counted by their first bits
-SORTED_AT_ONCE = 1 << 20  # rows, more only if one bin has more
 LIGHT_SHARDS = 16  # statistics of so few take less time in this process than starting others
 
 
@@ -58,7 +56,12 @@ class MappedCorpus:
         """The n uids, sorted, each once."""
         folder = self.folder / "rows"
         if not intact(folder):
-            write_uids(self._paths, self._survivors.index() if self._survivors else None, folder)
+            uids = unite_uids([np.empty(0, UID_DTYPE), *(load_features(path).uids for path in self._paths)])
+            if self._survivors:
+                uids = uids[self._survivors.index().find(uids) >= 0]
+            with atomic_folder(folder) as temporary:
+                for name, word in WORDS.items():
+                    save_array(temporary / f"{name}.npy", uids[word])
         return MappedUids(*(MappedArray(folder / f"{name}.npy") for name in WORDS))
 
     @cached_property
@@ -133,45 +136,10 @@ class _WritePiece:
         save_array(self.paths[piece], self.work(piece))
 
 
-def write_uids(paths: Sequence[Path], kept: UidIndex | None, folder: Path) -> None:
-    """Write the different uids of feature files, of those `kept` or all, in ascending order, as an array per word.
-
-    Holds the uids of one file and `SORTED_AT_ONCE` rows in memory.
-    """
-
-    def uids_of_files() -> Iterator[UidArray]:
-        for table in map(load_features, paths):
-            uids = table.uids[_distinct(table)]
-            yield uids if kept is None else uids[kept.find(uids) >= 0]
-
-    counts = np.zeros(1 << BIN_BITS, np.int64)
-    for uids in uids_of_files():
-        counts += np.bincount(_bins(uids), minlength=len(counts))
-    bucket_of_bin = np.cumsum(counts) // SORTED_AT_ONCE
-    sizes = np.zeros(bucket_of_bin[-1] + 1, np.int64)
-    np.add.at(sizes, bucket_of_bin, counts)
-    buckets = DiskBuckets(sizes, UID_DTYPE, folder.parent)
-    for uids in uids_of_files():
-        buckets.add(bucket_of_bin[_bins(uids)], uids)
-    distinct = 0
-    for bucket in buckets:
-        uids = bucket[sort_uids(bucket)]
-        uids = uids[first_of_each(uids)]
-        buckets.values[distinct : distinct + len(uids)] = uids  # never beyond the bucket
-        distinct += len(uids)
-    with atomic_folder(folder) as temporary:
-        for name, word in WORDS.items():
-            save_array(temporary / f"{name}.npy", buckets.values[word][:distinct])
-
-
 def _distinct(table: FeatureTable) -> npt.NDArray[np.int64]:
     """Return the rows of the different uids of one file in ascending order; of equal uids the last."""
     order = sort_uids(table.uids)
     return order[first_of_each(table.uids[order][::-1])[::-1]]
-
-
-def _bins(uids: UidArray) -> npt.NDArray[np.int64]:
-    return (uids["f0"] >> np.uint64(64 - BIN_BITS)).astype(np.int64)
 
 
 def fit_on_corpus(

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmark.core.arrow import from_numpy
-from benchmark.core.cached_files import ROOM
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UID_COLUMNS, UidArray, UidIndex, read_uid_columns, uid_columns
 from benchmark.core.usage import Seconds
@@ -74,7 +73,7 @@ def save_features(
     table = pa.table(arrays).replace_schema_metadata({_INFO: info})
     with (
         atomic_write(path) as temporary,
-        pa.ipc.new_file(str(temporary), table.schema, metadata=ROOM) as writer,
+        pa.ipc.new_file(str(temporary), table.schema) as writer,
     ):
         writer.write_table(table)
 

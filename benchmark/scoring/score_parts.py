@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import from_numpy, to_numpy
-from benchmark.core.cached_files import ROOM
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import UID_COLUMNS, UidArray, read_uid_columns, uid_columns
 from benchmark.core.usage import Seconds
@@ -47,26 +46,17 @@ def write_part(
     options = {"compression": "none", "use_dictionary": False}
     with atomic_write(path) as temporary, pq.ParquetWriter(temporary, table.schema, **options) as writer:
         writer.write_table(table)
-        writer.add_key_value_metadata(ROOM)
 
 
 def read_part(path: Path) -> tuple[UidArray, Scores]:
-    """Read the n uids and scores that `write_part` wrote."""
-    table = read_columns(path, *UID_COLUMNS, SCORE)
-    return read_uid_columns(table), scores_of(table)
-
-
-def scores_of(table: pa.Table) -> Scores:
-    """Return the n scores of a part: NaN for an infinity, such as an overflow, which ranks nothing."""
+    """Read the n uids and scores that `write_part` wrote; an infinity, such as an overflow, becomes NaN."""
+    with pq.ParquetFile(path) as file:  # pq.read_table would import pyarrow.dataset
+        table = file.read([*UID_COLUMNS, SCORE], use_threads=False)
     scores = to_numpy(table[SCORE])
     infinite = np.isinf(scores)
-    return np.where(infinite, scores.dtype.type(np.nan), scores) if infinite.any() else scores
-
-
-def read_columns(path: Path, *columns: str) -> pa.Table:
-    """Read some columns of a part."""
-    with pq.ParquetFile(path) as file:  # pq.read_table would import pyarrow.dataset
-        return file.read(list(columns), use_threads=False)
+    if infinite.any():
+        scores = np.where(infinite, scores.dtype.type(np.nan), scores)
+    return read_uid_columns(table), scores
 
 
 def read_part_info(path: Path) -> PartInfo:

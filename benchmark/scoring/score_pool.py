@@ -3,31 +3,38 @@
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmark.core import batch
 from benchmark.core.batch import DUPLICATE_UID, counts
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
-from benchmark.core.uids import UID_DTYPE, sort_uids
+from benchmark.core.prefetch import prefetch_map
+from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids, unite_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
-from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_fit import fit_on_corpus
-from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_folder import score_paths
-from benchmark.scoring.score_parts import SCORING, add_filters, add_shards, read_part_info, write_part
-from benchmark.scoring.score_table import PartSource, ScoreTable
+from benchmark.scoring.score_parts import (
+    SCORING,
+    add_filters,
+    add_shards,
+    read_part,
+    read_part_info,
+    write_part,
+)
+from benchmark.scoring.score_table import ScoreTable, join_scores
 from benchmark.scoring.shard_reader import PoolBatches, check_columns, shards_without_features
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard, run_on_shards
 from benchmark.scoring.survivors import Survivors, save_survivors
-from filters.base import Composite, Filter
-from filters.composite import Cascade, OverPool
+from filters.base import Composite, Filter, Scores
+from filters.composite import Cascade
 from filters.embeddings.corpus import CorpusFilter
 
 log = logging.getLogger(__name__)
@@ -53,7 +60,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
         log.info("score: reusing the scores of %s on all %d shards of pool %s", name, len(parts), pool.name)
         reused = 1.0
     elif isinstance(scorer, Composite):
-        reused = _score_composite(pool, scorer, engine, survivors, parts)
+        reused = _score_composite(pool, scorer, engine, survivors, list(parts.values()))
     else:
         of = f"{len(missing)} of {len(parts)} shards of pool {pool.name}"
         log.info("score: %s on %s", scorer.display_name, of)
@@ -82,61 +89,84 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
 
 
 def load_parts(paths: Iterable[Path]) -> ScoreTable:
-    """Return the scores of some parts, which are read when they are asked for; a uid of several parts counts once."""
+    """Read the scores of some parts. A uid that occurs more than once counts once, with its best score."""
     paths = list(paths)
     infos = [read_part_info(path) for path in paths]
-    source = PartSource(paths, infos)
     drops = sum((info.drops for info in infos), Counter[str]())
-    if source.superfluous:
-        drops[DUPLICATE_UID] += source.superfluous
-    return ScoreTable(source, drops, add_shards(info.costs for info in infos))
+    count, end = sum(info.rows for info in infos), 0
+    uids = np.empty(count, UID_DTYPE)
+    scores = np.empty(count, np.result_type(*(info.dtype for info in infos)))
+    for some_uids, some_scores in prefetch_map(read_part, paths, 1):
+        start, end = end, end + len(some_uids)
+        uids[start:end], scores[start:end] = some_uids, some_scores
+    order = sort_uids(uids)
+    uids, scores = uids[order], scores[order]
+    first = first_of_each(uids)
+    if not first.all():
+        scores = np.fmax.reduceat(scores, np.flatnonzero(first))  # NaN if all are
+        uids = uids[first]
+        drops[DUPLICATE_UID] += count - len(uids)
+    return ScoreTable(uids, scores, drops, add_shards(info.costs for info in infos), paths)
 
 
 def _score_composite(
-    pool: Pool, scorer: Composite, engine: Engine, survivors: Survivors | None, parts: Mapping[Shard, Path]
+    pool: Pool, scorer: Composite, engine: Engine, survivors: Survivors | None, parts: Sequence[Path]
 ) -> float:
     """Score with each of the composite's filters, write the parts; return the fraction of parts that were reused.
 
     In a cascade, a filter whose scores depend on the corpus is fitted on the pairs that the filters before it keep.
     """
     tables: list[ScoreTable] = []
-    among = None if survivors is None else survivors.index()
     combining = Seconds()
     for name, part in scorer.filters.items():
         started, left = now(), survivors
         if tables and isinstance(scorer, Cascade) and part.corpus_dependent:
-            left = _survivors(pool, scorer, JoinedScores([table.source for table in tables], among), name)
+            uids, columns = _join_among(tables, survivors)
+            kept = uids[scorer.survivors(columns, uids)]
+            log.info("score: %s of %s pairs reach %s", f"{len(kept):,}", f"{len(uids):,}", name)
+            left = save_survivors(pool, kept)
         combining += since(started)
         tables.append(score_pool(pool, part, engine, left))
     started = now()
-    joined = JoinedScores([table.source for table in tables], among)
-    combine = scorer.over(joined.scores()) if isinstance(scorer, OverPool) else scorer.combine
+    uids, columns = _join_among(tables, survivors)
+    scores = scorer.combine(columns, uids)
     # Drop counts and the filters' seconds belong to the whole pool, as the filters may read different shards: they
     # are in the first part, with the seconds of combining so far.
     drops = Counter[str]()
     for table in tables:
         drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
-    paths = {path.name: path for path in parts.values()}
-    first = next(iter(paths))
-    for file, uids, scores in joined.by_file(combine):
+    for path, rows in zip(parts, rows_of_files(tables, uids, parts), strict=True):
         costs = {SCORING: combining + since(started)}
-        if file == first:
+        if path == parts[0]:
             costs = add_filters([*(table.costs for table in tables), costs])
-        write_part(paths[file], uids, scores, drops if file == first else {}, costs)
+        write_part(path, uids[rows], scores[rows], drops if path == parts[0] else {}, costs)
         started, combining = now(), Seconds()
     return min(table.reused for table in tables)
 
 
-def _survivors(pool: Pool, scorer: Cascade, joined: JoinedScores, name: str) -> Survivors:
-    """Save the uids of the pairs that reach the filter with that name."""
-    keep = scorer.survivors(joined.scores())
-    kept, total = [np.empty(0, UID_DTYPE)], 0
-    for block in joined.blocks():
-        kept.append(block.uids[keep(block.columns, block.uids)])
-        total += len(block.uids)
-    uids = np.concatenate(kept)
-    log.info("score: %s of %s pairs reach %s", f"{len(uids):,}", f"{total:,}", name)
-    return save_survivors(pool, uids[sort_uids(uids)])
+def _join_among(tables: Sequence[ScoreTable], survivors: Survivors | None) -> tuple[UidArray, list[Scores]]:
+    """Return the joined scores of the `survivors`, by default of all pairs; see `join_scores`."""
+    uids, columns = join_scores(tables)
+    if survivors is None:
+        return uids, columns
+    rows = np.flatnonzero(survivors.index().find(uids) >= 0)
+    return uids[rows], [column[rows] for column in columns]
+
+
+def rows_of_files(
+    tables: Sequence[ScoreTable], uids: UidArray, parts: Sequence[Path]
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield the rows of sorted `uids` that belong to each part: whose uid is in a part of that name, and no earlier.
+
+    Filters may read differently divided files, as DataComp's metadata and tars are.
+    """
+    index, left = UidIndex(uids), np.ones(len(uids), bool)
+    for path in parts:
+        files = [file for table in tables for file in table.parts if file.name == path.name]
+        rows = index.find(unite_uids([read_part(file)[0] for file in files]))
+        rows = rows[rows >= 0]
+        yield rows[left[rows]]
+        left[rows] = False
 
 
 def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) -> None:

@@ -2,26 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import NO_CLUSTER
-from benchmark.core.disk_buckets import DiskBuckets
-from benchmark.core.paths import cache_dir
 from benchmark.core.ranges import checked
 from benchmark.core.ties import highest
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, sort_uids
+from benchmark.core.uids import UidArray, find_uids, sort_uids
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.scoring.joined_scores import JoinedBlock, JoinedScores
 from benchmark.scoring.score_parts import add_filters, total_cost
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.score_table import Block, ScoreSource, ScoreTable
+from benchmark.scoring.score_table import ScoreTable, join_scores
 from benchmark.selection.selection import Selection, Selector, check_scored
-from filters.base import Filter
+from filters.base import Filter, Scores
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -29,59 +25,29 @@ EXPONENTS = {"size": 1.0, "square_root": 0.5}
 
 
 class ClusterMembers:
-    """All samples that have a score, not NaN, and the label of a cluster, and those `unreadable` that have a label.
+    """All samples that have a score, not NaN, and the label of a cluster, and those unreadable that have a label.
 
-    `sizes`, (c,), counts the samples of each cluster that has any; `without_cluster` all samples without one.
+    `uids` (m,) and `scores` (m,), NaN if unreadable, are those of each cluster in turn, by ascending labels, in the
+    order of uids. `sizes`, (c,), counts the samples of each cluster, `readable` those with a score;
+    `without_cluster` counts all samples without one.
     """
 
-    def __init__(self, scores: ScoreSource, labels: ScoreSource, unreadable: UidArray) -> None:
-        self._joined = JoinedScores([scores, labels])
-        self._unreadable = UidIndex(unreadable)
-        self.without_cluster = 0
-        sizes = Counter[float]()
-        for block in self._joined.blocks():
-            of_labels = block.columns[1]
-            self.without_cluster += int(np.isnan(of_labels).sum())
-            labels_of_block, counts = np.unique(of_labels[self._rows(block)], return_counts=True)
-            sizes.update(dict(zip(labels_of_block.tolist(), counts.tolist(), strict=True)))
-        self._labels = np.array(sorted(sizes))
-        self.sizes = np.array([sizes[label] for label in self._labels], np.int64)
-        self._record = np.dtype([("uid", UID_DTYPE), ("score", scores.dtype)])
+    def __init__(self, table: ScoreTable, labels: ScoreTable) -> None:
+        uids, (scores, of_labels) = join_scores([table, labels])
+        unreadable = find_uids(uids, table.unreadable)
+        known = ~np.isnan(scores)
+        known[unreadable[unreadable >= 0]] = True
+        self.without_cluster = int(np.isnan(of_labels).sum())
+        rows = np.flatnonzero(known & ~np.isnan(of_labels))
+        rows = rows[np.argsort(of_labels[rows], kind="stable")]
+        starts, self.sizes = np.unique(of_labels[rows], return_index=True, return_counts=True)[1:]
+        self.uids, self.scores = uids[rows], scores[rows]
+        self.readable = np.add.reduceat(~np.isnan(self.scores), starts, dtype=np.int64)
+        self._starts = starts[1:]
 
-    @cached_property
-    def _records(self) -> DiskBuckets:
-        records = DiskBuckets(self.sizes, self._record, cache_dir())
-        for block in self._joined.blocks():
-            scores, labels = block.columns
-            rows = self._rows(block)
-            some = np.empty(len(rows), self._record)
-            some["uid"], some["score"] = block.uids[rows], scores[rows]
-            records.add(np.searchsorted(self._labels, labels[rows]), some)
-        return records
-
-    def _rows(self, block: JoinedBlock) -> Integers:
-        scores, labels = block.columns
-        known = ~np.isnan(scores) | (self._unreadable.find(block.uids) >= 0)
-        return np.flatnonzero(known & ~np.isnan(labels))
-
-    @cached_property
-    def readable(self) -> Integers:
-        """How many samples of each cluster have a score, shape (c,)."""
-        return np.array([np.count_nonzero(~np.isnan(of["score"])) for of in self._records], np.int64)
-
-    def clusters(self) -> Iterator[Block]:
-        """Yield the uids (m,), sorted, and scores (m,) of the m members of each cluster, by ascending labels.
-
-        The score of an unreadable pair is NaN.
-        """
-        for records in self._records:
-            uids = np.ascontiguousarray(records["uid"])
-            order = sort_uids(uids)
-            yield uids[order], records["score"][order]
-
-    def count(self, score: float) -> int:
-        """Return how many members have a score."""
-        return sum(int((records["score"] == score).sum()) for records in self._records)
+    def clusters(self) -> Iterator[tuple[UidArray, Scores]]:
+        """Yield the uids (m,) and scores (m,) of the m members of each cluster."""
+        return zip(np.split(self.uids, self._starts), np.split(self.scores, self._starts), strict=True)
 
 
 @checked
@@ -114,7 +80,7 @@ class ClusterSelector(Selector):
     ) -> Selection:
         """Select k pairs per epoch; with ``order=score`` a single epoch for all."""
         labels = score_pool(pool, self.labels, engine)
-        members = ClusterMembers(table.source, labels.source, table.unreadable)
+        members = ClusterMembers(table, labels)
         scored = int(members.readable.sum())
         drops = table.drops + Counter({NO_CLUSTER: members.without_cluster})
         left = check_scored(drops, len(table) - members.without_cluster, scored, k, pool)
@@ -125,7 +91,7 @@ class ClusterSelector(Selector):
             counts = apportion(targets, k, members.readable)[None]
         uids, threshold, tied_kept = self._draw(members, counts, seed)
         cost = total_cost(add_filters([table.costs, labels.costs]))
-        tied = members.count(threshold)
+        tied = int((members.scores == threshold).sum())
         return Selection(uids, threshold, scored, tied, tied_kept, left, cost)
 
     def _draw(

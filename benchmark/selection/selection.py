@@ -50,7 +50,7 @@ class Selection:
     ) -> "Selection":
         """Return the selection of the given rows of the table per epoch."""
         uids = tuple(table.uids[np.sort(rows)] for rows in epochs)
-        threshold = min(table.scores[rows].min() for rows in epochs)
+        threshold = min(table.scores[rows].min() for rows in epochs) + 0.0  # 0.0 for -0.0, which equals it
         tied = np.flatnonzero(table.scores == threshold)
         tied_kept = np.isin(tied, np.concatenate(epochs)).sum()
         return cls(uids, float(threshold), scored, len(tied), int(tied_kept), drops, table.cost)

@@ -1,6 +1,5 @@
 """Removal of the embeddings that are least similar to the others, step by step (NormSim-2-D, Wang et al. 2024)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmark.core.ranks import ScoreCounts
 from filters.embeddings.corpus import PieceWork, Rows, Subset, chunks
 
 EXACT_ROWS = 8192  # rows that are converted to float64 at a time
@@ -72,7 +70,7 @@ class _Similarities:
 
     def lowest(self, number: int, left: int) -> npt.NDArray[np.int64]:
         """Return the `number` rows with the lowest similarities among the `left` rows, the lowest first."""
-        highest = -ScoreCounts(self._negated, np.float32).kth_highest(number).score
+        highest = float(np.partition(self._upper, number - 1)[number - 1])
         limit = highest + self._taken + ROUNDING * left
         rows = np.concatenate(
             [part.start + np.flatnonzero(self._lower[part] <= limit) for part in chunks(self._upper)]
@@ -88,9 +86,6 @@ class _Similarities:
         change = _outer_sum(Subset(self._embeddings, rows), self._total.device)
         self._total = self._total - change
         self._taken += MAX_SQUARE * float(torch.linalg.matrix_norm(change))
-
-    def _negated(self) -> Iterator[npt.NDArray[np.float32]]:
-        return (-self._upper[part] for part in chunks(self._upper))
 
 
 def exact_outer_sum(embeddings: Rows) -> Float64s:

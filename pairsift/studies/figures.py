@@ -21,7 +21,7 @@ from markupsafe import Markup
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.extras import require
 from benchmark.core.ranges import PositiveInt, checked
-from benchmark.core.uids import UidArray, decode_uids, read_subset, sort_uids
+from benchmark.core.uids import UidArray, decode_uids, read_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
@@ -29,8 +29,8 @@ from benchmark.pool.subset import captions_of
 from benchmark.results.gallery import short_text, thumbnail, thumbnails
 from benchmark.results.ngrams import count_ngrams
 from benchmark.results.report.table import MISSING, Cell, Table
-from benchmark.scoring.joined_scores import JoinedScores
 from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_table import join_scores
 from downstream.batching import StoredImages, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
@@ -102,11 +102,8 @@ def pairs(
 
 def _joined(pool: Pool, engine: Engine, filters: Filters) -> tuple[UidArray, dict[str, Scores]]:
     """Return the n pairs that have a score by every filter, sorted, and these scores, (n,)."""
-    blocks = list(JoinedScores([score_pool(pool, of, engine).source for of in filters.values()]).blocks())
-    uids = np.concatenate([block.uids for block in blocks])
-    columns = [np.concatenate(parts) for parts in zip(*(block.columns for block in blocks), strict=True)]
-    rows = sort_uids(uids)
-    rows = rows[np.isfinite(np.stack(columns)[:, rows]).all(axis=0)]
+    uids, columns = join_scores([score_pool(pool, of, engine) for of in filters.values()])
+    rows = np.flatnonzero(np.isfinite(np.stack(columns)).all(axis=0))
     if not len(rows):
         raise UserError(f"figure: no pair of pool {pool.name} has a score by {', '.join(filters)}")
     return uids[rows], {name: column[rows] for name, column in zip(filters, columns, strict=True)}

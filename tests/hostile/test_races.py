@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.core import cached_files, temporaries
+from benchmark.core import cached_files
 from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.errors import UserError
 from benchmark.core.mapped_files import save_array
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.paths import atomic_folder, cache_folder
-from benchmark.core.temporaries import _remove_orphans
 from benchmark.engine.local import LocalEngine
 from benchmark.models import hub
 from benchmark.pool.pool import Pool
@@ -61,8 +60,8 @@ def test_what_another_process_removes_or_makes_again_is_left_alone(
             save_array(damaged, np.arange(3))
         return damage
 
-    original = cached_files._seal_damage
-    monkeypatch.setattr(cached_files, "_seal_damage", judge_slowly)
+    original = cached_files._damage
+    monkeypatch.setattr(cached_files, "_damage", judge_slowly)
     assert not intact(damaged)
     monkeypatch.undo()
     assert intact(damaged) == again
@@ -92,23 +91,6 @@ def test_a_folder_is_never_seen_half_removed(
     monkeypatch.setattr(shutil, "rmtree", rmtree)
     end(folder)
     assert removed[0] == set()
-
-
-@pytest.mark.parametrize("write", [lambda path: save_array(path, np.arange(2)), make_folder])
-def test_a_seal_is_not_taken_for_an_orphan(
-    monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], object]
-) -> None:
-    def rename(source: Path, target: Path) -> Path:
-        _remove_orphans.__wrapped__(source.parent)  # another process's first write in this folder
-        return original(source, target)
-
-    original = Path.replace
-    monkeypatch.setattr(Path, "replace", rename)
-    monkeypatch.setattr(temporaries, "NEW_SECONDS", 0)
-    path = cache_folder("fits") / "a.npy"
-    write(path)
-    monkeypatch.undo()
-    assert intact(path)
 
 
 def test_all_processes_of_a_launch_agree_on_what_is_finished(

@@ -18,7 +18,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import UidIndex, decode_uids, encode_uids, read_subset
 from benchmark.pool import parquet_reader
 from benchmark.pool.other_captions import CaptionSources
-from benchmark.pool.parquet_reader import read_captions, read_metadata, read_numbers, read_rows
+from benchmark.pool.parquet_reader import read_metadata, read_rows
 from benchmark.pool.pool import Pool
 from filters.basic import Basic
 from filters.column import Column
@@ -63,8 +63,9 @@ def test_no_pair_of_the_metadata_vanishes(tmp_path: Path, name: str) -> None:
     assert read(tmp_path) == (8 - sum(drops.values()), drops)
     # The other ways to read it.
     index = UidIndex(encode_uids(ODD_UIDS))
-    for found in (read_captions(str(path), {}, index), read_numbers(str(path), {}, ("q",), index)):
-        assert all(len(rows) == len(values) for rows, values in found)
+    pool = Pool("p", str(tmp_path))
+    assert len(pool.captions(encode_uids(ODD_UIDS), pool.metadata)) == len(ODD_UIDS)
+    assert pool.metadata_numbers(encode_uids(ODD_UIDS), ("q",)).shape == (len(ODD_UIDS), 1)
     assert all(len(rows) == len(t) for rows, t in read_rows(str(path), {}, index, frozenset(), NSFW, False))
 
 
@@ -95,8 +96,6 @@ def test_two_hundred_damaged_files_are_counted(tmp_path: Path) -> None:
         count = sum(map(len, read_metadata(str(path), {}, NEEDS, 16, drops, NSFW)))
         assert min(drops.values(), default=0) >= 0
         assert count + sum(drops.values()) >= (Pool("p", str(tmp_path)).count() or 0)
-        list(read_captions(str(path), {}, index))
-        list(read_numbers(str(path), {}, ("q",), index))
         list(read_rows(str(path), {}, index, frozenset(), NSFW, False))
 
 

@@ -1,12 +1,10 @@
 """Files appear whole or not at all: after a kill, on a disk that is full or read-only."""
 
-import fcntl
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +17,7 @@ from safetensors.torch import save_file
 from benchmark.core.errors import UnwritableError
 from benchmark.core.mapped_files import write_array
 from benchmark.core.paths import atomic_folder, atomic_write, write_text
-from benchmark.core.temporaries import _remove_orphans, temporary_beside
+from benchmark.core.temporaries import _remove_orphans
 from tests.command_line import Run, assert_one_line
 from tests.hostile.damage import small_disk
 from tests.pools import rows, write_pool
@@ -57,37 +55,18 @@ with atomic_write(Path(sys.argv[1]) / "a.parquet") as file, atomic_folder(Path(s
 """
 
 
-def test_orphans_are_removed_and_what_is_being_written_stays(tmp_path: Path) -> None:
+def test_orphans_are_removed_a_day_later(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, check=False)
     orphans = set(tmp_path.iterdir())
     assert len(orphans) == 2
-    write_text(tmp_path / "a.txt", "")  # they are new: their writer may be about to lock them
+    write_text(tmp_path / "a.txt", "")
     assert set(tmp_path.iterdir()) == {*orphans, tmp_path / "a.txt"}
-    (tmp_path / "a.txt").unlink()
     _remove_orphans.cache_clear()
-    for path in orphans:
+    (mine := tmp_path / ".notes.of-mine.parquet").touch()
+    for path in (*orphans, mine):
         os.utime(path, (0, 0))
-    mine = tmp_path / ".notes.of-mine.parquet"
-    mine.touch()
-    with temporary_beside(tmp_path / "held") as held:
-        assert set(tmp_path.iterdir()) == {mine, held}
-        os.utime(held, (0, 0))
-        writes = f"write_text(Path({str(tmp_path / 'x')!r}), '')"
-        command = f"from pathlib import Path; from benchmark.core.paths import write_text; {writes}"
-        subprocess.run([sys.executable, "-c", command], cwd=ROOT, check=True)
-        assert held.exists()
-    assert {path.name for path in tmp_path.iterdir()} == {mine.name, "x"}
-
-
-def test_a_disk_without_locks_keeps_its_orphans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_locks(*_: Any) -> None:
-        raise OSError(38, "Function not implemented")
-
-    monkeypatch.setattr(fcntl, "flock", no_locks)
-    (orphan := tmp_path / f".a.{'0' * 32}.json").touch()
-    os.utime(orphan, (0, 0))
-    write_text(tmp_path / "a.json", "{}")
-    assert orphan.exists()
+    write_text(tmp_path / "a.txt", "")
+    assert set(tmp_path.iterdir()) == {mine, tmp_path / "a.txt"}
 
 
 def test_half_written_captions_are_not_read(tmp_path: Path) -> None:

@@ -35,32 +35,6 @@ def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-def lettering(clear: str = "RGBA") -> Image.Image:
-    """Black on nothing."""
-    image = Image.new("RGBA", (40, 20), (0, 0, 0, 0))
-    image.paste((0, 0, 0, 255), (10, 5, 20, 15))
-    return image.convert(clear) if clear != "P" else image.quantize(4)
-
-
-@pytest.mark.parametrize(
-    ("mode", "kind"),
-    [("RGBA", "PNG"), ("LA", "PNG"), ("P", "PNG"), ("RGBA", "GIF"), ("RGBA", "WEBP"), ("RGBA", "AVIF")],
-)
-def test_what_is_clear_is_white(mode: str, kind: str) -> None:
-    options = {"lossless": True} if kind == "WEBP" else {}
-    decoded = np.asarray(decode_image(encoded(lettering(mode), kind, **options)))
-    assert decoded[0, 0].min() > 250
-    assert decoded[10, 15].max() < 5
-
-
-def test_half_clear_is_half_white() -> None:
-    assert decode_image(encoded(Image.new("RGBA", (3, 3), (0, 0, 0, 128)))).getpixel((0, 0)) == (
-        127,
-        127,
-        127,
-    )
-
-
 @pytest.mark.parametrize("kinds", [pngs, tiffs, gifs, bmps])
 def test_every_kind_shows_what_was_written(kinds: Callable[[], Iterable[Kind]]) -> None:
     wrong, unreadable = {}, set()

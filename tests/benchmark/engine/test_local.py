@@ -20,7 +20,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir
 from benchmark.core.usage import helpers_peak_rss_bytes
 from benchmark.engine.local import LocalEngine, _serve
-from benchmark.engine.workers import TRIES, WORKER_RUNS
+from benchmark.engine.workers import WORKER_RUNS
 from benchmark.results.stopwatch import Stopwatch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -283,24 +283,6 @@ def test_the_piece_of_a_dead_worker_is_tried_again(tmp_path: Path, caplog: pytes
     assert [work.attempts(piece.name) for piece in PIECES] == [1, 2, 1, 1]
     assert caplog.messages == ["a worker died at shard b (SIGKILL): try 2 of 3"]
     assert WORKER_RUNS[-1].processor_seconds > 0
-
-
-def test_a_piece_that_kills_three_workers_is_named(tmp_path: Path) -> None:
-    work = Deadly(tmp_path, deaths=TRIES, at="c")
-    with pytest.raises(
-        UserError, match=r"^3 workers died at shard c \(the last: SIGKILL\); .*engine\.workers=N"
-    ):
-        list(LocalEngine("cpu", 2).run(work, PIECES))
-    assert work.attempts("c") == 3
-    assert work.attempts("d") <= 1
-
-
-@pytest.mark.slow
-def test_a_worker_that_dies_before_its_first_piece_is_replaced(tmp_path: Path) -> None:
-    work = Deadly(tmp_path, deaths=1, at="setup")
-    assert sorted(LocalEngine("cpu", 2).run(work, PIECES)) == ["a", "b", "c", "d"]
-    with pytest.raises(UserError, match="3 workers died at the setup of the work"):
-        list(LocalEngine("cpu", 2).run(Deadly(tmp_path, deaths=100, at="setup"), PIECES))
 
 
 def test_an_error_of_the_work_is_not_tried_again(tmp_path: Path) -> None:

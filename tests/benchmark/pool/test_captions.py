@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.uids import decode_uids, encode_uids, make_uid
-from benchmark.pool.parquet_reader import listed_uids
 from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import index_tar
 from tests.pools import Row, jpeg, rows, write_metadata, write_tar
@@ -63,13 +62,6 @@ def test_a_mismatch_outlives_the_cached_index(tmp_path: Path) -> None:
     assert first.offsets.tolist() == again.offsets.tolist()
 
 
-def test_malformed_uids_are_not_listed() -> None:
-    column = pa.array(["0" * 32, None, "0" * 31, "AB" * 16, "0" * 32 + "\n", "g" * 32])
-    listed, uids = listed_uids(column)
-    assert listed.tolist() == [0, 3]
-    assert decode_uids(uids) == ["0" * 32, "ab" * 16]
-
-
 def test_the_metadata_is_searched_for_captions(tmp_path: Path) -> None:
     samples = rows(9)
     write_metadata(tmp_path / "metadata" / "0.parquet", samples[:5])
@@ -79,10 +71,5 @@ def test_the_metadata_is_searched_for_captions(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), tmp_path / "metadata" / "2.parquet")
     pool = Pool("p", str(tmp_path))
     wanted = [8, 1, 6, 1]
-    captions = pool.metadata_captions(encode_uids([samples[n].uid for n in wanted]))
+    captions = pool.captions(encode_uids([samples[n].uid for n in wanted]), pool.metadata)
     assert captions == [None, *(samples[n].text for n in wanted[1:])]
-
-
-def test_metadata_without_uids_has_no_other_caption(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"url": ["u"], "text": ["a"]}), tmp_path / "a.parquet")
-    assert Pool("p", str(tmp_path)).metadata_captions(encode_uids([make_uid("u", "a")])) == [None]

@@ -1,6 +1,5 @@
 import shutil
 from collections import Counter
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,15 +48,6 @@ def test_text_filters_read_tars_when_there_is_no_metadata(tmp_path) -> None:
     assert uids(batches) == [r.uid for r in rows(4)]
     assert not batches[0].images
     assert pool.count() is None
-
-
-def test_laion_columns_and_missing_uids(tmp_path) -> None:
-    table = {"URL": ["u0", "u1"], "TEXT": ["first", "second"], "similarity": [0.31, 0.4]}
-    pq.write_table(pa.table(table), tmp_path / "part-0.parquet")
-    pool = Pool("laion", str(tmp_path), {"url": "URL", "text": "TEXT", "clip": "similarity"})
-    (batch,), _ = read(pool, frozenset({"clip"}))
-    assert decode_uids(batch.uids) == [make_uid("u0", "first"), make_uid("u1", "second")]
-    assert batch.columns["clip"].tolist() == [0.31, 0.4]
 
 
 def unsafe_pool(tmp_path, **settings) -> Pool:
@@ -203,17 +193,6 @@ def test_unusable_metadata_rows_are_counted(tmp_path) -> None:
     }
 
 
-def test_fsspec_urls(tmp_path) -> None:
-    import fsspec
-
-    write_pool(tmp_path, [rows(3)])
-    memory = fsspec.filesystem("memory")
-    memory.put(str(tmp_path), "/bucket/pool", recursive=True)
-    pool = Pool("remote", "memory://bucket/pool")
-    assert not pool.is_local
-    assert uids(read(pool, IMAGE)[0]) == uids(read(pool, TEXT)[0]) == [r.uid for r in rows(3)]
-
-
 def test_a_folder_named_like_a_parquet_is_one(tmp_path) -> None:
     write_metadata(tmp_path / "x.parquet" / "part-00000.snappy.parquet", rows(3))  # as Spark writes
     (tmp_path / "x.parquet" / "_SUCCESS").touch()
@@ -252,13 +231,6 @@ def test_metadata_only_pool_refuses_image_filters(tmp_path) -> None:
     write_metadata(tmp_path / "a.parquet", rows(3))
     with pytest.raises(UserError, match=r"holds no tars.* task=export filter=icc.* img2dataset"):
         Pool("p", str(tmp_path)).shards(IMAGE)
-
-
-def test_a_pool_without_tars_and_urls_is_not_downloaded(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"text": ["a dog"], "sha256": [b"x"]}), tmp_path / "a.parquet")
-    with pytest.raises(UserError, match=r"it has no images .* and no urls to download them") as error:
-        Pool("p", str(tmp_path)).shards(IMAGE)
-    assert "img2dataset" not in str(error.value)
 
 
 def test_an_unknown_column_is_named_with_the_nearest(tmp_path) -> None:

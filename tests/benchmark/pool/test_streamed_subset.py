@@ -263,18 +263,6 @@ def test_damage_has_the_reasons_of_the_index(pool: Pool, tmp_path: Path) -> None
     assert seen.keys() == {IMAGE_MISSING, METADATA_MISSING, METADATA_INVALID}
 
 
-def test_a_header_that_keeps_tarfile_busy_is_passed(tmp_path: Path) -> None:
-    stream = write_stream(tmp_path, [[row.members() for row in rows(2)]])
-    bad = tarfile.TarInfo("x.jpg")
-    block = bytearray(bad.tobuf(tarfile.GNU_FORMAT))
-    block[124:136] = b"\xff" * 12  # a size of -1, by which tarfile steps back (CVE-2025-8194)
-    block[148:156] = b" " * 8
-    block[148:156] = b"%06o\0 " % sum(block)
-    path = tmp_path / "shards" / "00000000.tar"
-    path.write_bytes(bytes(block) + path.read_bytes())
-    assert reasons(stream) == [None, None]
-
-
 def test_more_samples_than_listed_are_an_error(tmp_path: Path) -> None:
     stream = write_stream(tmp_path, [[row.members() for row in rows(3)]])
     stream.sizes -= 1

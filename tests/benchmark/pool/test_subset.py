@@ -14,7 +14,7 @@ from benchmark.pool import subset as subset_module
 from benchmark.pool.pool import Pool
 from benchmark.pool.reshard import reshard
 from benchmark.pool.subset import Subset, captions_of, index_tars, selected_samples, use_metadata_captions
-from tests.pools import Row, jpeg, rows, write_metadata, write_pool
+from tests.pools import Row, jpeg, rows, write_pool
 
 
 @pytest.fixture
@@ -62,12 +62,6 @@ def test_an_unreadable_image_raises_its_reason(tmp_path) -> None:
     subset = Subset(Pool("p", str(write_pool(tmp_path, [[bad]]))), encode_uids([bad.uid]))
     with pytest.raises(SampleError, match="image_unreadable"):
         subset[0]
-
-
-def test_a_pool_without_tars_cannot_train(tmp_path) -> None:
-    write_metadata(tmp_path / "a.parquet", rows(2))
-    with pytest.raises(UserError, match="holds no tars"):
-        Subset(Pool("p", str(tmp_path)), encode_uids([rows(1)[0].uid]))
 
 
 @pytest.fixture

@@ -113,14 +113,6 @@ def test_dots_in_folders_and_hidden_members_are_no_matter(tmp_path) -> None:
     assert (len(found), drops) == (4, {})
 
 
-def test_extensions_are_mapped_by_the_pools_columns(tmp_path) -> None:
-    write_tar(
-        tmp_path / "a.tar", [broken(f"{n}", img=jpeg(n), cap=f"caption {n}".encode()) for n in range(3)]
-    )
-    assert read(tmp_path / "a.tar")[1] == {"caption_missing": 3}
-    assert len(read(tmp_path / "a.tar", {"image": "IMG", "text": "cap"})[0]) == 3
-
-
 @pytest.mark.parametrize("order", itertools.permutations(["jpg", "png", "webp", "txt"]))
 def test_of_several_images_of_a_key_one_counts(tmp_path, order: tuple[str, ...]) -> None:
     files = {kind: jpeg(number) for number, kind in enumerate(IMAGE_EXTENSIONS)} | {"txt": b"a dog"}

@@ -1,5 +1,4 @@
 import io
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,10 @@ from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.gallery import IMAGES, PAIRS, examples, gallery, ranked_pairs, short_text, thumbnail
 from benchmark.results.run_folder import CAPTION_CHARACTERS, Place, RunFiles, write_examples, write_gallery
-from benchmark.scoring.score_table import ArraySource, ScoreTable
+from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.top_k import select_top_k
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_files import ImageFile
-from tests.benchmark.results.small_blocks import SmallBlocks
 from tests.pools import hashed_uids, jpeg, rows, write_pool
 
 
@@ -86,7 +84,7 @@ UIDS = np.sort(hashed_uids(1000))
 
 def ranking(scores: np.ndarray, uids: UidArray = UIDS, seed: int = 3) -> list[int]:
     """All rows that have a score, the best first, as selections of growing size choose them."""
-    table = ScoreTable(ArraySource(uids, scores), Counter())
+    table = ScoreTable(uids, scores)
     order: list[int] = []
     for k in range(1, int((~np.isnan(scores)).sum()) + 1):
         chosen = find_uids(uids, select_top_k(table, k, seed).uids)
@@ -96,8 +94,8 @@ def ranking(scores: np.ndarray, uids: UidArray = UIDS, seed: int = 3) -> list[in
 
 def ranked_rows(uids: UidArray, scores: np.ndarray, kept: np.ndarray, seed: int) -> dict[Place, list[int]]:
     """The rows of every place."""
-    places = ranked_pairs(SmallBlocks(uids, scores), ArraySource(uids[kept], scores[kept]), seed)
-    return {place: find_uids(uids, found).tolist() for place, (found, _) in places.items()}
+    places = ranked_pairs(ScoreTable(uids, scores), ScoreTable(uids[kept], scores[kept]), seed)
+    return {place: find_uids(uids, found.uids).tolist() for place, found in places.items()}
 
 
 @pytest.mark.parametrize("values", [1000, 3])
@@ -126,21 +124,22 @@ def test_a_filter_that_decides_shows_passing_and_failing_pairs() -> None:
     scores = np.where(np.arange(1000) % 5, np.arange(1000.0), np.nan)
     bounds = Bounds(minimum=300, maximum=600, rank=False)
     rows = np.flatnonzero(bounds.passes(scores))[::2]
-    kept = ArraySource(UIDS[rows], scores[rows])
-    places = ranked_pairs(SmallBlocks(UIDS, scores), kept, 0, bounds)
-    assert {place: len(uids) for place, (uids, _) in places.items()} == {"passing": PAIRS, "failing": PAIRS}
-    assert set(places["passing"][1]) < set(scores[rows])
-    failing = places["failing"][1]
+    kept = ScoreTable(UIDS[rows], scores[rows])
+    places = ranked_pairs(ScoreTable(UIDS, scores), kept, 0, bounds)
+    assert {place: len(pairs) for place, pairs in places.items()} == {"passing": PAIRS, "failing": PAIRS}
+    assert set(places["passing"].scores) < set(scores[rows])
+    failing = places["failing"].scores
     assert ((failing < 300) | (failing > 600)).all()
-    assert failing.tolist() == scores[find_uids(UIDS, places["failing"][0])].tolist()
-    assert len({str(ranked_pairs(SmallBlocks(UIDS, scores), kept, seed, bounds)) for seed in (0, 1)}) == 2
+    assert failing.tolist() == scores[find_uids(UIDS, places["failing"].uids)].tolist()
+    other = ranked_pairs(ScoreTable(UIDS, scores), kept, 1, bounds)["passing"]
+    assert other.uids.tolist() != places["passing"].uids.tolist()
 
 
 def test_pairs_above_a_maximum_are_not_next_to_the_threshold() -> None:
     scores = np.arange(1000.0)
-    kept = ArraySource(UIDS[490:501], scores[490:501])
-    places = ranked_pairs(SmallBlocks(UIDS, scores), kept, 0, Bounds(maximum=500))
-    assert places["dropped"][1].tolist() == [489, 488, 487, 486, 485, 484]
+    kept = ScoreTable(UIDS[490:501], scores[490:501])
+    places = ranked_pairs(ScoreTable(UIDS, scores), kept, 0, Bounds(maximum=500))
+    assert places["dropped"].scores.tolist() == [489, 488, 487, 486, 485, 484]
 
 
 def test_a_tiny_pool_fills_the_places_that_it_can() -> None:
@@ -159,8 +158,8 @@ def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:
     order = np.argsort(uids)
     scores = np.arange(20.0)[order]
     uids = uids[order]
-    kept = ArraySource(uids[scores >= 10], scores[scores >= 10])
-    pairs = gallery(ArraySource(uids, scores), kept, 0, pool)
+    kept = ScoreTable(uids[scores >= 10], scores[scores >= 10])
+    pairs = gallery(ScoreTable(uids, scores), kept, 0, pool)
     assert [pair.score for pair in pairs if pair.place == "dropped"] == [9, 8, 7, 6, 5, 4]
     by_uid = {pair.uid: pair for pair in pairs}
     assert by_uid[samples[4].uid].thumbnail == b""
@@ -175,5 +174,5 @@ def test_pairs_that_are_not_there_are_left_out(tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path, [rows(3)])))
     uids = np.sort(encode_uids([row.uid for row in rows(30)]))
     scores = np.arange(30.0)
-    pairs = gallery(ArraySource(uids, scores), ArraySource(uids[21:], scores[21:]), 0, pool)
+    pairs = gallery(ScoreTable(uids, scores), ScoreTable(uids[21:], scores[21:]), 0, pool)
     assert {pair.uid for pair in pairs} <= {row.uid for row in rows(3)} < set(decode_uids(uids))

@@ -15,9 +15,8 @@ from benchmark.results.run_folder import (
     write_selection_summary,
 )
 from benchmark.results.selection_statistics import BINS, OUTLIERS, WORDS, changed_words, summarise
-from benchmark.scoring.score_table import ArraySource
-from tests.benchmark.results.small_blocks import SmallBlocks
-from tests.pools import Row, hashed_uids, rows, write_metadata, write_tar
+from benchmark.scoring.score_table import ScoreTable
+from tests.pools import Row, rows, write_metadata, write_tar
 
 
 def pool_of(folder: Path, captions: Sequence[str], **columns: Sequence[int | None]) -> tuple[Pool, list[Row]]:
@@ -32,8 +31,8 @@ def summary_of(pool: Pool, samples: Sequence[Row], kept: Sequence[int]) -> Selec
     order = np.argsort(uids)
     selected = np.isin(np.arange(len(samples)), kept)[order]
     scores = selected.astype(float)
-    chosen = ArraySource(uids[order][selected], scores[selected])
-    return summarise(SmallBlocks(uids[order], scores), chosen, pool)
+    chosen = ScoreTable(uids[order][selected], scores[selected])
+    return summarise(ScoreTable(uids[order], scores), chosen, pool)
 
 
 def histogram(pool: np.ndarray, kept: np.ndarray) -> Histogram:
@@ -56,8 +55,8 @@ def test_every_score_is_counted_but_nan() -> None:
 @pytest.mark.parametrize("count", [1, 2, 501, 1502])
 def test_edges_are_quantiles_and_blocks_count_as_one_array(dtype: type, count: int) -> None:
     scores = np.random.default_rng(count).lognormal(size=count).astype(dtype)
-    source = SmallBlocks(hashed_uids(count), scores)
-    counted = selection_statistics.histogram([scores, scores], [source.scores(), [scores]])
+    blocks = np.split(scores, range(7, count, 7))
+    counted = selection_statistics.histogram([scores, scores], [blocks, [scores]])
     assert counted.pool == counted.kept
     assert sum(counted.pool) == count
     if count > 1:
@@ -136,7 +135,7 @@ def test_captions_of_a_pool_of_tars_are_counted(tmp_path: Path) -> None:
 
 def test_without_a_pool_scores_alone_are_counted(tmp_path: Path) -> None:
     uids, scores = np.sort(encode_uids([row.uid for row in rows(3)])), np.array([1.0, 2.0, 3.0])
-    summary = summarise(ArraySource(uids, scores), ArraySource(uids[2:], scores[2:]), None)
+    summary = summarise(ScoreTable(uids, scores), ScoreTable(uids[2:], scores[2:]), None)
     assert (summary.sampled, summary.histograms, summary.shares, summary.words) == ((0, 0), {}, {}, {})
     assert (sum(summary.scores.pool), sum(summary.scores.kept)) == (3, 1)
     assert RunFiles(tmp_path).summary() is None

@@ -1,6 +1,5 @@
 """What a run leaves beside its result, for local and remote pools."""
 
-from collections import Counter
 from pathlib import Path
 
 import fsspec
@@ -12,7 +11,7 @@ from benchmark.results.run_folder import RunFiles
 from benchmark.run.open_samples import open_subset
 from benchmark.run.run import describe, next_steps
 from benchmark.run.select import Selected
-from benchmark.scoring.score_table import ArraySource, ScoreTable
+from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.top_k import select_top_k
 from tests.benchmark.results.report.made_results import result
 from tests.jobs import make_job
@@ -25,7 +24,7 @@ def leave(url: str, folder: Path) -> None:
         "filter=random", "pool=img2dataset", f"pool.url={url}", "pool.name=p", "downstream=dual_encoder"
     )
     uids = np.sort(encode_uids([row.uid for row in rows(40)]))
-    table = ScoreTable(ArraySource(uids, np.arange(40, dtype=np.float32)), Counter())
+    table = ScoreTable(uids, np.arange(40, dtype=np.float32))
     selection = select_top_k(table, 10, seed=0)
     selected = Selected(selection, result("icc").selection, [], table)
     describe(job, folder, selected, open_subset(job.pool, selection))

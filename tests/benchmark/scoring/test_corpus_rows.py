@@ -10,7 +10,6 @@ from benchmark.core.mapped_files import MappedUids
 from benchmark.core.uids import UidArray, encode_uids, write_subset
 from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
-from benchmark.scoring import corpus_fit
 from benchmark.scoring.corpus_fit import MappedCorpus
 from benchmark.scoring.feature_cache import save_features
 from benchmark.scoring.survivors import Survivors
@@ -42,8 +41,7 @@ def test_rows_are_sorted_by_uid_and_each_uid_once(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "rows").iterdir()) == ["high.npy", "low.npy"]
 
 
-def test_buckets_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_fit, "SORTED_AT_ONCE", 40)
+def test_rows_of_many_pairs_are_in_the_order_of_uids(tmp_path: Path) -> None:
     uids = hashed_uids(500)
     order = np.random.default_rng(0).permutation(500)
     shards = [(uids[part], part.astype(float).tolist()) for part in np.split(order, [30, 30, 300])]

@@ -1,6 +1,5 @@
 """Scores in files that are divided in any way: selected from, joined and combined as one array in memory is."""
 
-import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,20 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from benchmark.core import ties
 from benchmark.core.errors import UserError
-from benchmark.core.ranks import Columns, PoolScores
 from benchmark.core.ties import highest
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex
+from benchmark.core.uids import UID_DTYPE, UidArray
 from benchmark.core.usage import Seconds
-from benchmark.scoring import joined_scores
-from benchmark.scoring.joined_scores import JoinedScores
-from benchmark.scoring.score_parts import SCORING, write_part
-from benchmark.scoring.score_pool import load_parts
-from benchmark.scoring.score_table import ArraySource, ScoreSource, ScoreTable
+from benchmark.scoring.score_parts import SCORING, read_part, write_part
+from benchmark.scoring.score_pool import load_parts, rows_of_files
+from benchmark.scoring.score_table import ScoreTable, join_scores
 from benchmark.selection.top_k import select_top_k
-from filters.base import Scores
-from filters.composite import Cascade, Intersect, OverPool, RankSum, Union
+from filters.base import Composite, Scores
+from filters.composite import Cascade, Columns, Intersect, RankSum, Union
 from filters.random import Random
 from tests.pools import hashed_uids
 
@@ -50,13 +45,6 @@ examples = settings(
 def uids_of(numbers: list[int], kind: str) -> UidArray:
     words = np.array([WORDS[kind](n) for n in numbers], np.uint64).reshape(-1, 2)
     return words.view(UID_DTYPE).ravel()
-
-
-@pytest.fixture
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Buckets of 7 rows, few spare ties."""
-    monkeypatch.setattr(joined_scores, "ROWS", 7)
-    monkeypatch.setattr(ties, "_SPARE", 2)
 
 
 @pytest.fixture
@@ -84,7 +72,6 @@ def best_scores(files: Files, kind: str) -> dict[Any, float]:
     return best
 
 
-@pytest.mark.usefixtures("small_steps")
 @examples
 @given(FILES, KIND, st.integers(0, 2))
 def test_files_are_selected_from_as_one_array_is(write: Write, files: Files, kind: str, seed: int) -> None:
@@ -110,53 +97,25 @@ def test_files_are_selected_from_as_one_array_is(write: Write, files: Files, kin
         select_top_k(table, len(rows) + 1, 0)
 
 
-@pytest.mark.usefixtures("small_steps")
 @examples
-@given(FILES, FILES, KIND, st.none() | st.lists(st.integers(0, 40)), st.booleans())
-def test_files_are_joined_as_dictionaries_are(
-    write: Write, first: Files, second: Files, kind: str, among: list[int] | None, in_memory: bool
-) -> None:
-    sources: list[ScoreSource] = [write(files, kind).source for files in (first, second)]
+@given(FILES, FILES, KIND)
+def test_files_are_joined_as_dictionaries_are(write: Write, first: Files, second: Files, kind: str) -> None:
+    tables = [write(files, kind) for files in (first, second)]
     best = [best_scores(files, kind) for files in (first, second)]
-    if in_memory:
-        sources[1] = ArraySource(*sources[1].arrays())
-    joined = JoinedScores(sources, None if among is None else UidIndex(np.unique(uids_of(among, kind))))
-    counted = {*best[0], *best[1]}
-    if among is not None:
-        counted &= set(uids_of(among, kind).tolist())
-    uids, *columns = map(np.concatenate, zip(*((b.uids, *b.columns) for b in joined.blocks()), strict=True))
-    assert sorted(uids.tolist()) == sorted(counted)
-    for column, scores, source in zip(columns, best, sources, strict=True):
-        assert column.dtype == source.dtype
+    uids, columns = join_scores(tables)
+    assert uids.tolist() == sorted({*best[0], *best[1]})
+    for column, scores, table in zip(columns, best, tables, strict=True):
+        assert column.dtype == table.scores.dtype
         expected = [scores.get(uid, np.nan) for uid in uids.tolist()]
         assert np.array_equal(column, np.array(expected, column.dtype), equal_nan=True)
-    left = set(counted)
-    by_file = {file: (ids, scores) for file, ids, scores in joined.by_file(lambda scores, _: scores[0])}
-    assert list(by_file) == joined.files
-    for file, (ids, scores) in by_file.items():
-        here = {uid for s in sources if file in s.files for uid in s.read(file)[0].tolist()}
-        assert ids.tolist() == sorted(left & here)
-        assert np.array_equal(scores, [best[0].get(uid, np.nan) for uid in ids.tolist()], equal_nan=True)
+    left = set(uids.tolist())
+    parts = [*{path.name: path for table in tables for path in table.parts}.values()]
+    for path, rows in zip(parts, rows_of_files(tables, uids, parts), strict=True):
+        files = [file for table in tables for file in table.parts if file.name == path.name]
+        here = {uid for file in files for uid in read_part(file)[0].tolist()}
+        assert uids[rows].tolist() == sorted(left & here)
         left -= here
     assert not left
-
-
-def test_files_are_joined_in_bounded_memory(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined_scores, "ROWS", 1000)
-    peaks = []
-    for count in (4_000, 16_000):
-        rng, numbers = np.random.default_rng(0), np.arange(count)
-        orders = [np.split(order, range(500, count, 500)) for order in (numbers, rng.permutation(numbers))]
-        sources = [
-            write((np.float32, [[(int(n), 1.0) for n in file] for file in order]), "hashes").source
-            for order in orders
-        ]
-        tracemalloc.start()
-        joined = JoinedScores(sources)
-        assert sum(len(uids) for _, uids, _ in joined.by_file(lambda scores, _: scores[0])) == count
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert peaks[1] < 1.5 * peaks[0]
 
 
 def plain_ranks(scores: Scores) -> npt.NDArray[np.float64]:
@@ -174,7 +133,7 @@ def plain_cascade(scores: Columns, uids: UidArray, fraction: float, seed: int) -
 
 
 FILTERS = {"a": Random(0), "b": Random(1)}
-COMPOSITES: dict[str, tuple[OverPool, Callable[[Columns, UidArray], Scores]]] = {
+COMPOSITES: dict[str, tuple[Composite, Callable[[Columns, UidArray], Scores]]] = {
     "intersect": (Intersect(FILTERS), lambda s, _: np.minimum(*map(plain_ranks, s))),
     "union": (Union(FILTERS), lambda s, _: np.fmax(*map(plain_ranks, s))),
     "rank_sum": (
@@ -186,24 +145,12 @@ COMPOSITES: dict[str, tuple[OverPool, Callable[[Columns, UidArray], Scores]]] = 
 PAIR = st.lists(st.tuples(SCORE, SCORE), max_size=60)
 
 
-@pytest.mark.usefixtures("small_steps")
 @examples
 @given(st.sampled_from(sorted(COMPOSITES)), PAIR, st.tuples(*[st.sampled_from([np.float32, np.float64])] * 2))
-def test_blocks_are_combined_as_the_whole_pool_is(
-    tmp_path: Path, name: str, pairs: list[tuple[float, float]], dtypes: tuple[type[Any], ...]
+def test_composites_combine_as_plain_arithmetic_does(
+    name: str, pairs: list[tuple[float, float]], dtypes: tuple[type[Any], ...]
 ) -> None:
     composite, plain = COMPOSITES[name]
     uids = hashed_uids(len(pairs))
     scores = [np.array([pair[n] for pair in pairs], dtype) for n, dtype in enumerate(dtypes)]
-    blocks = [slice(start, start + 17) for start in range(0, len(uids), 17)]
-    pool = PoolScores(
-        lambda: (([column[rows] for column in scores], uids[rows]) for rows in blocks),
-        [column.dtype for column in scores],
-        tmp_path,
-    )
-    combine, combined = composite.over(pool), np.empty(len(uids))
-    for rows in blocks:
-        combined[rows] = combine([column[rows] for column in scores], uids[rows])
-    assert np.array_equal(combined, plain(scores, uids), equal_nan=True)
-    assert np.array_equal(composite.combine(scores, uids), combined, equal_nan=True)
-    assert not list(tmp_path.iterdir())
+    assert np.array_equal(composite.combine(scores, uids), plain(scores, uids), equal_nan=True)

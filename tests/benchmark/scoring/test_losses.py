@@ -14,14 +14,14 @@ from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import check_losses, score_pool
-from benchmark.scoring.score_table import ArraySource, ScoreTable
+from benchmark.scoring.score_table import ScoreTable
 from tests.benchmark.scoring.test_score_pool import Slow
 from tests.command_line import Run, assert_one_line
 from tests.pools import Row, hashed_uids, jpeg, rows, write_pool, write_tar
 
 
 def table(scored: int, **drops: int) -> ScoreTable:
-    return ScoreTable(ArraySource(hashed_uids(scored), np.zeros(scored, np.float32)), Counter(drops))
+    return ScoreTable(hashed_uids(scored), np.zeros(scored, np.float32), Counter(drops))
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Selections within the bounds of a filter, of scores in memory and by whole commands."""
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 from benchmark.core.bounds import Bounds
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, find_uids, read_subset
-from benchmark.scoring.score_table import ArraySource, ScoreTable
-from benchmark.selection.bounded import BoundedSource, select_within
+from benchmark.scoring.score_table import ScoreTable
+from benchmark.selection.bounded import select_within, within
 from benchmark.selection.clusters import ClusterMembers
 from benchmark.selection.selection import Selection
 from benchmark.selection.top_k import select_top_k
@@ -21,13 +20,12 @@ from tests.command_line import Run, assert_one_line
 from tests.pools import hashed_uids, rows, write_metadata
 
 UIDS = np.sort(hashed_uids(1000))
-NONE = UIDS[:0]
 SCORES = np.where(np.arange(1000) % 10, np.arange(1000), np.nan).astype(np.float32)
 
 
 def select(bounds: Bounds, k: int, seed: int = 0, scores: Scores = SCORES) -> tuple[Selection, list[float]]:
     """The selection, and the scores that it keeps, ascending."""
-    table = ScoreTable(ArraySource(UIDS, scores), Counter())
+    table = ScoreTable(UIDS, scores)
     selection = select_within(bounds, table, lambda within: select_top_k(within, k, seed))
     return selection, sorted(scores[find_uids(UIDS, selection.uids)].tolist())
 
@@ -76,14 +74,12 @@ def test_infinite_scores_pass_without_bounds() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_clusters_hold_what_passes_alone(dtype: type) -> None:
-    scores = ArraySource(UIDS, SCORES.astype(dtype))
-    bounded = BoundedSource(scores, Bounds(minimum=300, maximum=700, rank=False), NONE)
-    labels = ArraySource(UIDS, (np.arange(1000) % 4).astype(np.float32))
-    members = ClusterMembers(bounded, labels, NONE)
-    assert members.sizes.sum() == 360
-    assert members.count(1) == 360
-    assert len(bounded) == 460 == sum(map(len, bounded.scores()))
-    assert [len(uids) for uids, _ in bounded.blocks(lambda some: some >= 1)] == [360]
+    bounded = within(Bounds(minimum=300, maximum=700, rank=False), ScoreTable(UIDS, SCORES.astype(dtype)))
+    labels = ScoreTable(UIDS, (np.arange(1000) % 4).astype(np.float32))
+    members = ClusterMembers(bounded, labels)
+    assert members.sizes.sum() == members.readable.sum() == 360
+    assert (members.scores == 1).all()
+    assert len(bounded) == 460
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_parts import SCORING
-from benchmark.scoring.score_table import ArraySource, ScoreTable
+from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.bounded import select_within
 from benchmark.selection.clusters import ClusterSelector, Deck, apportion, epoch_counts, quotas
 from benchmark.selection.selection import Selection
@@ -64,7 +64,7 @@ LABELS = {uid: int(label) for uid, label in zip(UIDS, np.repeat(range(3), SIZES)
 
 def table(scores=None) -> ScoreTable:
     found = np.arange(20, dtype=np.float32) if scores is None else np.asarray(scores, np.float32)
-    return ScoreTable(ArraySource(encode_uids(UIDS), found), Counter())
+    return ScoreTable(encode_uids(UIDS), found)
 
 
 def select(
@@ -134,9 +134,7 @@ def test_what_has_no_score_is_never_drawn(pool: Pool, order: str) -> None:
 
 def test_what_has_no_cluster_is_counted(pool: Pool) -> None:
     uids = [*UIDS, "f" * 32]
-    scored = ScoreTable(
-        ArraySource(encode_uids(uids), np.ones(21, np.float32)), Counter({"image_missing": 2})
-    )
+    scored = ScoreTable(encode_uids(uids), np.ones(21, np.float32), Counter({"image_missing": 2}))
     chosen = select(pool, 20, 2, table=scored)
     assert chosen.drops == {"image_missing": 2, "no_cluster": 1}
     assert [places(uids) for uids in chosen.epochs] == [list(range(20))] * 2

@@ -1,27 +1,24 @@
 import itertools
 import json
-from collections import Counter
 
 import numpy as np
 import pytest
 
-from benchmark.core import ties
 from benchmark.core.errors import UserError
-from benchmark.core.ranks import ScoreCounts
-from benchmark.core.ties import HighestHashes, hash_uids, highest
+from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.core.usage import Seconds
 from benchmark.scoring.score_parts import SCORING
-from benchmark.scoring.score_table import ArraySource, ScoreTable
+from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, write_selection
 from benchmark.selection.top_k import select_top_k
-from tests.pools import hashed_uids, numbered_uids
+from tests.pools import numbered_uids
 
 
 def table(scores, seed: int = 0) -> ScoreTable:
     uids = np.sort(encode_uids([make_uid(str(seed), str(i)) for i in range(len(scores))]))
-    return ScoreTable(ArraySource(uids, np.asarray(scores, np.float32)), Counter())
+    return ScoreTable(uids, np.asarray(scores, np.float32))
 
 
 def naive(scored: ScoreTable, k: int, seed: int) -> list[str]:
@@ -58,10 +55,7 @@ def test_a_selection_costs_what_its_scores_did() -> None:
 
 def test_of_equal_scores_every_seed_keeps_others() -> None:
     uids = numbered_uids(20_000)  # sequential, as in many pools
-    chosen = [
-        select_top_k(ScoreTable(ArraySource(uids, np.ones(20_000, np.float32)), Counter()), 2000, s)
-        for s in range(3)
-    ]
+    chosen = [select_top_k(ScoreTable(uids, np.ones(20_000, np.float32)), 2000, s) for s in range(3)]
     for one in chosen:
         parts = np.histogram(np.flatnonzero(np.isin(uids["f1"], one.uids["f1"])), 10, (0, 20_000))[0]
         assert parts == pytest.approx(np.full(10, 200), abs=60)
@@ -119,36 +113,3 @@ def test_subset_file_and_manifest_are_written(tmp_path) -> None:
     write_selection(tmp_path / "s.npy", chosen, manifest)
     assert (read_subset(tmp_path / "s.npy") == chosen.uids).all()
     assert json.loads((tmp_path / "s.json").read_text())["sha256"] == chosen.sha256
-
-
-def test_the_threshold_is_that_of_a_sort_over_all_magnitudes() -> None:
-    rng = np.random.default_rng(0)
-    for dtype in (np.float32, np.float64):
-        whole = np.frombuffer(rng.bytes(4000 * np.dtype(dtype).itemsize), dtype)  # any bits at all
-        counts = ScoreCounts(lambda whole=whole: iter(np.split(whole, [0, 1000, 1001])), dtype)  # type: ignore[misc]
-        ranked = np.sort(whole[~np.isnan(whole)])[::-1]
-        assert counts.scored == len(ranked)
-        for k in (1, 2, 1000, len(ranked)):
-            assert counts.kth_highest(k).score == ranked[k - 1]
-
-
-@pytest.mark.parametrize("count", [1, 30, 999, 1000])
-def test_ties_are_kept_in_bounded_memory_as_all_at_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ties, "_SPARE", 20)
-    uids = hashed_uids(1000)
-    kept = HighestHashes(count, 3)
-    for some in np.split(uids, range(90, 1000, 90)):
-        kept.add(some)
-        assert kept._held <= 1.25 * count + 20 + 90
-    everything = highest(np.zeros(1000, np.float32), uids, count, 3)
-    assert sorted(kept.uids().tolist()) == sorted(uids[everything].tolist())
-
-
-def test_of_two_uids_with_one_hash_the_lower_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ties, "hash_uids", lambda uids, seed: hash_uids(uids, seed) % np.uint64(5))
-    uids = np.sort(hashed_uids(200))
-    kept = HighestHashes(70, 3)
-    for some in np.split(uids[::-1], 4):
-        kept.add(some)
-    expected = uids[highest(np.zeros(200, np.float32), uids, 70, 3)]
-    assert np.sort(kept.uids()).tolist() == expected.tolist()

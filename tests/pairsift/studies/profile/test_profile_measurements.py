@@ -13,7 +13,7 @@ from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
-from benchmark.scoring.score_table import ArraySource, ScoreTable
+from benchmark.scoring.score_table import ScoreTable
 from filters.text_removal import remove_areas
 from pairsift.studies.profile.measurements import Measurements, join, measure, measuring_filters
 from pairsift.studies.profile.profiling import Profile, Tools, profile_pool
@@ -132,7 +132,7 @@ def test_a_profile_equals_that_by_hand(pool: Pool, spotter: PlantedText, clip: s
 
 def table(numbers: dict[int, float]) -> ScoreTable:
     uids = encode_uids([f"{n:032x}" for n in numbers])
-    return ScoreTable(ArraySource(uids, np.array(list(numbers.values()), np.float32)), Counter())
+    return ScoreTable(uids, np.array(list(numbers.values()), np.float32))
 
 
 def test_samples_without_every_score_are_left_out() -> None:
