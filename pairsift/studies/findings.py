@@ -20,7 +20,7 @@ CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
 RECALL = Measure("dual_encoder", "coco", "text_to_image_R@1", "R@1")
 MIDDLE = 200_000
 CLAIM_NOTES = (
-    "Both figures are in the order of the comparison, the paper's higher one first. The paper's are of single runs.",
+    "Each cell lists the filters in the order of the finding. The paper's figures are single runs.",
     "Agrees: yes or no if one is better than the other here, else not shown. Training noise unknown: at a size of"
     " the claim no comparable filter has two seeds.",
 )

@@ -234,7 +234,7 @@ def certainty_notes(compared: Sequence[Compared]) -> list[str]:
         family = f"all {of.comparison.pairs} pairs of {len(of.entries)} filters at {sizes}"
         if of.comparison.pairs:
             families.setdefault(family, []).append(f"{of.measure.label} on {of.measure.evaluation}")
-    better = "Better: p at most .05, both kinds of noise counted, corrected (Tukey's range test) for"
+    better = "'Better' means p ≤ .05, with the noise of seeds and images, corrected (Tukey's range test) for"
     noises = dict.fromkeys(noise for of in with_values for noise in of.noises or [OVER_IMAGES])
     notes = [NOISES[noise] for noise in noises]
     return notes + [

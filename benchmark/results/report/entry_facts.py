@@ -49,8 +49,11 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
             machines[entry.runs[0].machine].append(entry.label)
     (most, _), *others = sorted(machines.items(), key=lambda of_machine: -len(of_machine[1]))
     if others:
-        of_others = "; ".join(f"of {', '.join(labels)} on {machine}" for machine, labels in others)
-        notes.append(f"Costs were measured on {most}, but {of_others}: compare them within one machine.")
+        of_others = "; ".join(f"{machine} for {', '.join(labels)}" for machine, labels in others)
+        kinds = (
+            f"Costs were measured on {len(machines)} kinds of processor: {of_others}; {most} for the others."
+        )
+        notes.append(f"{kinds} Compare costs within one kind.")
     return ScoringCosts("processor s", "processor seconds of scoring", measured, notes)
 
 

@@ -37,8 +37,8 @@ LEGEND = (
     " the planted grades: it is a reference, not an upper bound, and has no rank."
 )
 BEST_SIZES = (
-    "Best sizes, for each of these metrics in this order: all sizes of the filter that are not shown to be worse than"
-    " its size with the highest mean. The noise of seeds is pooled over all sizes."
+    "Best sizes, per metric in the order of the columns: every size that is not shown to be worse than the filter's"
+    " best one. Seed variance is pooled over all sizes."
 )
 
 

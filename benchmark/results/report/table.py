@@ -84,15 +84,18 @@ def note_lines(notes: Iterable[str]) -> list[str]:
 def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
     """Return the Markdown `text` with each table and its notes between the markers of its name, if it has them.
 
-    A marker with a number, ``<!-- leaderboard: 5 rows -->``, takes the first rows. Raises `UserError` for a text
-    without any markers.
+    A marker with a number, ``<!-- leaderboard: 5 rows -->``, takes the first rows, without notes. Raises
+    `UserError` for a text without any markers.
     """
     replaced = 0
     for name, table in tables.items():
         if marked := re.search(rf"<!-- {name}(?:: (\d+) rows)? -->\n(.*?)<!-- /{name} -->", text, re.DOTALL):
             rows = table.rows[: int(marked[1])] if marked[1] else table.rows
-            notes = [f"The first {len(rows)} of {len(table.rows)} rows."] * (len(rows) < len(table.rows))
-            lines = [*table_lines(replace(table, rows=rows)), "", *notes, *note_lines(table.notes), ""]
+            some = [
+                f"The first {len(rows)} of {len(table.rows)} rows."
+            ]  # their notes are with the whole table
+            notes = some if len(rows) < len(table.rows) else note_lines(table.notes)
+            lines = [*table_lines(replace(table, rows=rows)), "", *notes, ""]
             text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
             replaced += 1
     if not replaced:

@@ -30,7 +30,8 @@ def test_processor_seconds_are_shown_where_results_have_them() -> None:
 def test_costs_of_different_machines_are_named() -> None:
     runs = [scored("clip", 40.0), scored("icc", 8.0), replace(scored("sba", 9.0), machine="two fast cores")]
     (note,) = scoring_costs(leaderboards(runs)[0].entries).notes
-    assert note.endswith(", but of sba on two fast cores: compare them within one machine.")
+    assert note.endswith(" for the others. Compare costs within one kind.")
+    assert "two fast cores for sba; " in note
 
 
 def test_an_older_result_beside_newer_ones_is_of_unknown_cost() -> None:
