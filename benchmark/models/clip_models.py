@@ -113,7 +113,7 @@ def load_clip(
     if load_weights:
         check_clip_model(model, pretrained)
     autocast(check_precision(precision), device)  # refuses before the weights are loaded
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     failure = f"CLIP {model} / {pretrained} cannot be loaded"
     try:
         # open_clip only warns when the weights want QuickGELU (OpenAI's do) and the architecture's name does not.

@@ -61,8 +61,7 @@ def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = RobertaModel(config).eval()
-    # A path that bert-score's own loader would take for a T5.
-    folder = tmp_path_factory.mktemp("not-a-t5") / "roberta"
+    folder = tmp_path_factory.mktemp("encoder") / "roberta"
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
