@@ -214,7 +214,7 @@ class PairNetwork(nn.Module, ABC):
     """
 
     caption_weights: tuple[float, ...] = (1.0,)
-    locked = False  # whether the image tower is frozen
+    locked = False  # whether `image_features` is frozen, so that each image is embedded once
     dimensions: int
     width: int  # of `image_features`
     log_scale: nn.Parameter  # logarithm of the inverse temperature
@@ -282,7 +282,8 @@ class PairNetwork(nn.Module, ABC):
             return rows.detach() if self.locked else rows
         features = inputs.get("image_features")
         if features is None:
-            features = self.image_features(inputs["pixel_values"])
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not self.locked):
+                features = self.image_features(inputs["pixel_values"])
         return self.embed_images(features)
 
     def _embed_texts(self, inputs: Inputs) -> torch.Tensor:
@@ -336,8 +337,7 @@ class TwoTowers(PairNetwork):
 
     def image_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
         """Return the image tower's embedding, the last state of its class token, (n, image width)."""
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.locked):
-            states: torch.Tensor = self.image_tower(pixel_values=pixel_values).last_hidden_state
+        states: torch.Tensor = self.image_tower(pixel_values=pixel_values).last_hidden_state
         return states[:, 0].float()
 
     def embed_images(self, features: torch.Tensor) -> torch.Tensor:
