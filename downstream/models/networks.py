@@ -21,7 +21,7 @@ from torch import nn
 from torchvision.transforms import v2
 
 from benchmark.core.batch import Sample
-from downstream.batching import groups_of_similar_length, stack_pixels, to_pixels
+from downstream.batching import groups_of_similar_length, to_pixels
 from downstream.models.base import start_and_end
 from downstream.training.stepper import LossSum
 from downstream.training.training_data import EmbeddedSample, Inputs
@@ -359,28 +359,6 @@ class TwoTowers(PairNetwork):
         states = self.text_tower(**inputs).last_hidden_state
         class_token: torch.Tensor = states[:, 0]
         return class_token
-
-
-@dataclass(frozen=True)
-class ClipProcessor:
-    """open_clip's preprocessing of images, called as the hub's image processors are."""
-
-    preprocess: Any
-    resample: int = Image.Resampling.BICUBIC
-
-    def __call__(self, images: list[Image.Image], return_tensors: str) -> Inputs:
-        """Return ``pixel_values``, (n, 3, h, w)."""
-        return {"pixel_values": stack_pixels(self.preprocess, images)}
-
-
-@dataclass(frozen=True)
-class ClipCollate(PairCollate):
-    """Turns pairs into tensors, by open_clip's tokenizer; `max_tokens` is the length that the architecture takes."""
-
-    def tokens(self, texts: list[str]) -> Inputs:
-        """Return ``input_ids`` and a mask of ones, each (n, max_tokens): CLIP pools at the end token."""
-        ids = self.tokenizer(texts, self.max_tokens)
-        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
 class ClipNetwork(PairNetwork):
