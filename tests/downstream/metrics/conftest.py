@@ -23,7 +23,7 @@ WORDS += ["of", "two", "and", "is", "in", "park", "table", "man"]
 def recorded_meteor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """METEOR gets the recorded answers for five images; captions are tokens already."""
     answers = "; ".join(f"read -r line; echo {answer}" for answer in METEOR_ANSWERS)
-    java = Java(fake_java(tmp_path / "recorded", answers), 17)
+    java = Java(fake_java(tmp_path / "recorded", answers))
     monkeypatch.setattr(base, "find_java", lambda: java)
     monkeypatch.setattr(base, "tokenize_corpus", lambda corpus, _: corpus)
 
