@@ -1,9 +1,7 @@
 """CLIPScore (Hessel et al. 2021): cosine similarity of image and caption by a CLIP model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +10,8 @@ from benchmark.core.batch import Batch
 from benchmark.core.devices import Device, check_precision
 from benchmark.core.pixel_workers import Preprocessing
 from benchmark.core.requirements import Requirement
-from benchmark.models.clip_weights import clip_identity, clip_requirement
+from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
 from filters.base import Features, Filter, Reader, Scores
-
-if TYPE_CHECKING:
-    from benchmark.models.clip_models import ClipModel
 
 
 class ClipReader(Reader):
@@ -51,8 +46,6 @@ class ClipReader(Reader):
 
     def setup(self, device: Device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
-        from benchmark.models.clip_models import load_clip
-
         self._clip = load_clip(self.model, self.pretrained, device, self.precision)
 
 

@@ -9,7 +9,13 @@ from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
 from benchmark.core.requirements import Requirement
 from benchmark.models.checkpoints import revision
-from benchmark.models.pac_weights import PACSCORE_WEIGHT, PREFIX, locate_pac_checkpoint, pac_requirements
+from benchmark.models.pac_clip import (
+    PACSCORE_WEIGHT,
+    PREFIX,
+    load_pac_clip,
+    locate_pac_checkpoint,
+    pac_requirements,
+)
 from filters.base import Filter, Scores
 from filters.clip import ClipFeatures, cosines
 
@@ -33,8 +39,6 @@ class PacFeatures(ClipFeatures):
 
     def setup(self, device: Device) -> None:
         """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
-        from benchmark.models.pac_clip import load_pac_clip
-
         self._clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device, self.precision)
 
 

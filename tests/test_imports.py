@@ -19,7 +19,7 @@ ROOMS = (
 OUTSIDE = {"bench", "tests", "tools"}  # not in the wheel
 PLUG_INS = ("filters", "downstream")
 OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")
-HEAVY = {"transformers", "open_clip", "diffusers", "bert_score", "wandb", "ray"}
+HEAVY = {"transformers", "open_clip", "diffusers", "wandb", "ray"}
 
 
 def read_sources() -> dict[str, str]:

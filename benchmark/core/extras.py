@@ -42,7 +42,10 @@ EXTRAS = {
     "parsing": Extra(
         ("spacy",), "parsing captions (filter=complexity_action, informativeness; task=weak_labels)"
     ),
-    "studies": Extra(("sklearn", "nltk"), "fits and agreement (task=weak_labels, icc_build, annotation)"),
+    "studies": Extra(
+        ("matplotlib", "nltk", "sklearn"),
+        "figures, fits and agreement (task=figure, weak_labels, icc_build, annotation)",
+    ),
     "dashboard": Extra(("wandb_workspaces",), "task=dashboard"),
     "tensorboard": Extra(("tensorboard",), "tracker=tensorboard"),
     "joblib": Extra(("hydra_plugins.hydra_joblib_launcher",), "hydra/launcher=joblib"),

@@ -1,11 +1,12 @@
-"""BERTScore F1 of pairs of texts (Zhang et al. 2019): bert-score's matching with any encoder."""
+"""BERTScore F1 of pairs of texts (Zhang et al. 2019), with any encoder; values are those of bert-score 0.3.13."""
+
+from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,12 @@ from benchmark.models.checkpoints import (
     text_limit,
 )
 
+if TYPE_CHECKING:
+    import torch
+
+    # Unit vectors of the t tokens of a text (t, d), and their weights (t,): 0 for its class and end token.
+    Tokens = tuple[torch.Tensor, torch.Tensor]
+
 BATCH = 64
 
 
@@ -34,34 +41,53 @@ class BertMatcher:
 
     def f1(self, candidates: Sequence[str], references: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the F1 of each candidate with its reference, shape (n,), at most 1; 0 if either is empty."""
-        from bert_score.utils import bert_cos_score_idf
-
         pairs = [(c.strip(), r.strip()) for c, r in zip(candidates, references, strict=True)]
-        scores = np.zeros(len(pairs), np.float32)
-        # bert-score crashes on an empty text with transformers 5.
-        rows = [row for row, (candidate, reference) in enumerate(pairs) if candidate and reference]
-        if not rows:
-            return scores
-        weights = defaultdict(
-            lambda: 1.0, {self.tokenizer.cls_token_id: 0.0, self.tokenizer.sep_token_id: 0.0}
+        texts = sorted(
+            {text for pair in pairs for text in pair}, key=lambda text: (len(text.split(" ")), text)
         )
-        similarities = bert_cos_score_idf(
-            self.encoder,
-            [pairs[row][1] for row in rows],
-            [pairs[row][0] for row in rows],
-            self.tokenizer,
-            weights,
-            batch_size=BATCH,
-            device=self.device,
-        )
-        scores[rows] = similarities[:, 2].float().cpu().numpy()
+        tokens: dict[str, Tokens] = {}
+        for start in range(0, len(texts), BATCH):
+            part = texts[start : start + BATCH]
+            tokens |= zip(part, self._embed(part), strict=True)
+        scores = np.empty(len(pairs), np.float32)
+        for start in range(0, len(pairs), BATCH):
+            left, right = zip(*pairs[start : start + BATCH], strict=True)
+            f1 = _match([tokens[text] for text in left], [tokens[text] for text in right])
+            scores[start : start + BATCH] = f1.cpu().numpy()
         return scores
+
+    def _embed(self, texts: list[str]) -> list[Tokens]:
+        import torch
+
+        encoded = self.tokenizer(texts, padding=True, truncation=True, return_tensors="pt").to(self.device)
+        ids, mask = encoded["input_ids"], encoded["attention_mask"]
+        with torch.inference_mode():
+            states = self.encoder(ids, attention_mask=mask).last_hidden_state.float()
+        vectors = torch.nn.functional.normalize(states, dim=-1)
+        ends = (self.tokenizer.cls_token_id, self.tokenizer.sep_token_id)
+        weights = torch.stack([ids != end for end in ends if end is not None]).all(0).float()
+        return [(vectors[row, kept], weights[row, kept]) for row, kept in enumerate(mask.bool())]
+
+
+def _match(candidates: Sequence[Tokens], references: Sequence[Tokens]) -> torch.Tensor:
+    """Return the F1 of n pairs of texts (n,): each token is compared with the most similar one of the other text."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    (left, left_weights), (right, right_weights) = (
+        [pad_sequence(list(parts), batch_first=True) for parts in zip(*texts, strict=True)]
+        for texts in (candidates, references)
+    )
+    padding = ~(left.any(-1)[:, :, None] & right.any(-1)[:, None])
+    cosines = (left @ right.mT).masked_fill(padding, -1.0)
+    precision = (cosines.amax(2) * left_weights).sum(1) / left_weights.sum(1)
+    recall = (cosines.amax(1) * right_weights).sum(1) / right_weights.sum(1)
+    return torch.nan_to_num(2 * precision * recall / (precision + recall))  # NaN: a text without words
 
 
 def load_bert_matcher(model: str, num_layers: int, device: Device) -> BertMatcher:
     """Load the first `num_layers` layers of `model` (hub name or folder).
 
-    bert-score's own loader treats any path with "t5" in it as a T5, and needs a table of layers.
     Raises `UserError` for more layers than the encoder has, or missing weights.
     """
     folder = locate_checkpoint(model)

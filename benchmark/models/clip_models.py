@@ -1,21 +1,154 @@
-"""Embeddings of images and captions by any open_clip model, named by its ``(model, pretrained)``."""
+"""CLIP models of open_clip: where their weights are and what identifies them, loading, embeddings.
+
+A model is named by its ``(model, pretrained)``: an open_clip architecture with a tag or a weights file, or
+``local-dir:FOLDER`` or ``hf-hub:NAME``, which include their weights. Importing this module does not import torch.
+"""
+
+from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from PIL import Image
 
 from benchmark.core.batch import Batch
 from benchmark.core.devices import autocast, check_precision
-from benchmark.core.errors import UserError, panics_as_errors
-from benchmark.models.checkpoints import no_questions
-from benchmark.models.clip_weights import check_clip_model
+from benchmark.core.errors import UserError, did_you_mean, panics_as_errors
+from benchmark.core.fetched_files import fetch_files
+from benchmark.core.paths import user_path
+from benchmark.core.requirements import OnFirstUseError, Requirement, look
+from benchmark.models.checkpoints import WEIGHTS, no_questions, revision
+from benchmark.models.hub import on_the_hub
+
+if TYPE_CHECKING:
+    import torch
+
+LOCAL = "local-dir:"
+# open_clip takes the first that is there.
+HUB_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+
+
+def local_clip_folder(model: str) -> Path | None:
+    """Return the folder of a ``local-dir:`` model. Raises `UserError` when it is not there."""
+    if not model.startswith(LOCAL):
+        return None
+    folder = Path(model.removeprefix(LOCAL))
+    if not (folder / "open_clip_config.json").is_file():
+        raise UserError(f"checkpoint {folder} is not there; give a folder with an open_clip_config.json")
+    return folder
+
+
+def clip_revision(model: str) -> dict[str, str]:
+    """Return the revision of a ``local-dir:`` model; empty for others, whose name and tag identify the weights."""
+    folder = local_clip_folder(model)
+    return {"revision": revision(folder)} if folder else {}
+
+
+def clip_identity(model: str, pretrained: str | None) -> dict[str, str | None]:
+    """Return `model` and `pretrained` for a cache key: a folder or file by the revision of its content."""
+    folder = local_clip_folder(model)
+    weights = Path(pretrained) if pretrained else None
+    return {
+        "model": revision(folder) if folder else model,
+        "pretrained": revision(weights) if weights and weights.is_file() else pretrained,
+    }
+
+
+def clip_requirement(model: str, pretrained: str | None) -> Requirement:
+    """Return whether the weights that `load_clip` would load are on this machine, or how large their download is."""
+    name = f"CLIP {Path(model).name} {Path(pretrained).name if pretrained else ''}".strip()
+    return look(name, lambda: _locate_weights(model, pretrained))
+
+
+def _locate_weights(model: str, pretrained: str | None) -> Path:
+    """Return the file or folder of the weights. Raises `UserError`, or `OnFirstUseError` for a download."""
+    if folder := local_clip_folder(model):
+        if not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
+            raise UserError(f"checkpoint {folder} holds no weights; copy or download it again")
+        return folder
+    if pretrained and Path(pretrained).is_file():
+        return Path(pretrained)
+    check_clip_model(model, pretrained)
+    if model.startswith("hf-hub:"):
+        return on_the_hub(model.removeprefix("hf-hub:"), HUB_FILES)
+    from open_clip import get_pretrained_cfg, list_pretrained_tags_by_model
+
+    tag = get_pretrained_cfg(model, pretrained or "")
+    if not tag:
+        tags = list_pretrained_tags_by_model(model)
+        raise UserError(
+            f"model {model} has no weights {pretrained!r}, nor is that a file; {did_you_mean(str(pretrained), tags)}"
+        )
+    if tag.get("hf_hub"):
+        repository, _, file = str(tag["hf_hub"]).rpartition("/")
+        return on_the_hub(repository, (file,) if file else HUB_FILES)
+    path = user_path("~/.cache/clip") / Path(tag["url"]).name  # where open_clip keeps what it fetches
+    if not path.is_file():
+        fetch = partial(fetch_files, {path: tag["url"]})
+        raise OnFirstUseError(f"from {tag['url']}", folder=path.parent, make=fetch)
+    return path
+
+
+def locate_architecture(model: str) -> Path:
+    """Return the config of an architecture without importing open_clip. Raises `UserError` for an unknown one."""
+    if folder := local_clip_folder(model):
+        return folder
+    folder = Path(str(distribution("open-clip-torch").locate_file("open_clip/model_configs")))
+    configs = {path.stem: path for path in folder.glob("*.json")}
+    if model not in configs:
+        raise UserError(f"open_clip has no model {model!r}; {did_you_mean(model, configs)}")
+    return configs[model]
+
+
+def check_clip_model(model: str, pretrained: str | None) -> None:
+    """Raise `UserError` for an unknown model, or one without weights."""
+    if model.startswith("hf-hub:"):
+        return
+    locate_architecture(model)
+    if not pretrained and not model.startswith(LOCAL):  # open_clip would only warn, and leave random weights
+        import open_clip
+
+        tags = ", ".join(open_clip.list_pretrained_tags_by_model(model))
+        raise UserError(
+            f"model {model} needs weights; set pretrained, beside model (models.clip.pretrained for the pool's CLIP),"
+            f" to one of {tags}, or to a weights file"
+        )
+
+
+@dataclass(frozen=True)
+class ClipProcessor:
+    """open_clip's preprocessing of images, called as the hub's image processors are."""
+
+    preprocess: Any
+    resample: int = Image.Resampling.BICUBIC
+
+    def __call__(self, images: Sequence[Image.Image], return_tensors: str = "pt") -> dict[str, torch.Tensor]:
+        """Return ``pixel_values``, (n, 3, h, w)."""
+        import torch
+
+        return {"pixel_values": torch.stack([self.preprocess(image) for image in images])}
+
+
+@dataclass(frozen=True)
+class ClipTokenizer:
+    """open_clip's tokenizer, called as the hub's tokenizers are."""
+
+    tokenizer: Any
+
+    def __call__(self, texts: list[str], max_length: int, **_: Any) -> dict[str, torch.Tensor]:
+        """Return ``input_ids`` and a mask of ones, each (n, max_length): CLIP pools at the end token."""
+        import torch
+
+        ids = self.tokenizer(texts, max_length)
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
 @dataclass(frozen=True)
@@ -27,6 +160,11 @@ class ClipModel:
     tokenizer: Any
     device: torch.device
     precision: str = "fp32"
+
+    @property
+    def processor(self) -> ClipProcessor:
+        """The preprocessing of images, called as the hub's image processors are."""
+        return ClipProcessor(self.preprocess)
 
     def embed_images(self, images: Sequence[Image.Image]) -> npt.NDArray[np.float32]:
         """Return L2-normalised embeddings of shape (n, d)."""
@@ -53,15 +191,16 @@ class ClipModel:
 
     def _embed_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
         chunks = (images[start : start + self._chunk] for start in range(0, len(images), self._chunk))
-        return [self._embed(torch.stack([self.preprocess(image) for image in chunk])) for chunk in chunks]
+        return [self._embed(self.processor(chunk)["pixel_values"]) for chunk in chunks]
 
     def _embed_pixels(self, pixels: torch.Tensor) -> list[torch.Tensor]:
         return [self._embed(part) for part in pixels.split(self._chunk)]
 
-    @torch.inference_mode()
     def _embed(self, pixels: torch.Tensor) -> torch.Tensor:
+        import torch
+
         pixels = pixels.to(self.device, memory_format=torch.channels_last, non_blocking=True)
-        with autocast(self.precision, self.device):
+        with torch.inference_mode(), autocast(self.precision, self.device):
             embeddings: torch.Tensor = self.model.encode_image(pixels, normalize=True)
         return embeddings
 
@@ -70,14 +209,17 @@ class ClipModel:
         return _numpy([self._embed_texts(texts)])
 
     def _embed_texts(self, texts: Sequence[str]) -> torch.Tensor:
+        import torch
+
         return torch.nn.functional.normalize(self.project_texts(texts), dim=-1)
 
-    @torch.no_grad()
     def project_texts(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the projected outputs of the text encoder, not normalised, shape (n, d), on the device."""
+        import torch
+
         parts = []
         for tokens in self.tokenizer(list(texts)).split(self._chunk):
-            with autocast(self.precision, self.device):
+            with torch.no_grad(), autocast(self.precision, self.device):
                 parts.append(self.model.encode_text(tokens.to(self.device)))
         return torch.cat(parts).float()
 
@@ -98,8 +240,7 @@ def load_clip(
     """Load an open_clip model.
 
     Args:
-        model: an open_clip architecture, or ``local-dir:FOLDER``, or ``hf-hub:NAME``.
-        pretrained: open_clip's tag or a weights file; None for the two forms that include their weights.
+        model, pretrained: see this module.
         device: device of the model.
         precision: ``fp32``, or ``bf16``, in which matrix products have 8 significant bits: twice as fast or more.
         load_weights: False leaves random weights, for a caller that has others or trains them; the tag, if there is
@@ -109,11 +250,12 @@ def load_clip(
     precision, or a precision that the device does not compute.
     """
     import open_clip
+    import torch
 
     if load_weights:
         check_clip_model(model, pretrained)
     autocast(check_precision(precision), device)  # refuses before the weights are loaded
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     failure = f"CLIP {model} / {pretrained} cannot be loaded"
     try:
         # open_clip only warns when the weights want QuickGELU (OpenAI's do) and the architecture's name does not.
@@ -144,6 +286,8 @@ def load_clip(
 
 
 def _numpy(parts: list[torch.Tensor]) -> npt.NDArray[np.float32]:
+    import torch
+
     return torch.cat(parts).float().cpu().numpy()
 
 

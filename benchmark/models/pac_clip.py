@@ -5,21 +5,66 @@ and open_clip share, and in PAC-S++ also LoRA factors. A ``.safetensors`` holds 
 changed; the others come from ``(model, pretrained)``.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.core.errors import UserError
-from benchmark.models.checkpoints import read_weights
-from benchmark.models.clip_models import ClipModel, load_clip
-from benchmark.models.clip_weights import check_clip_model
-from benchmark.models.pac_weights import WHERE, is_partial, locate_pac_checkpoint
+from benchmark.core.paths import user_path
+from benchmark.core.requirements import Requirement, State, look
+from benchmark.models.checkpoints import read_weights, revision
+from benchmark.models.clip_models import (
+    ClipModel,
+    check_clip_model,
+    clip_requirement,
+    clip_revision,
+    load_clip,
+)
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+PREFIX = "A photo depicts "  # before every caption (as in CLIPScore)
+PACSCORE_WEIGHT = 2.0  # factor of the clipped cosine; CLIPScore has 2.5
+PAC_WEIGHTS = "PAC-S weights"
+WHERE = (
+    "get clip_ViT-B-32.pth, openClip_ViT-L-14.pth, PAC++_clip_ViT-B-32.pth or PAC++_clip_ViT-L-14.pth "
+    "by the links of https://github.com/aimagelab/pacscore and set models.pacscore.checkpoint to the file"
+)
 LORA_ALPHA = 1.0  # not stored in the checkpoints; the rank (4) follows from the factors' shapes
 # Entries of OpenAI's archives that are not weights.
 JIT_SIZES = {"input_resolution", "context_length", "vocab_size"}
+
+
+def locate_pac_checkpoint(checkpoint: str | None) -> Path:
+    """Return the path of the checkpoint. Raises `UserError`, which says where to get it, if it is absent."""
+    if checkpoint is None:
+        raise UserError(f"models.pacscore.checkpoint is null, and PAC-S needs its authors' weights: {WHERE}")
+    path = user_path(checkpoint)
+    if not path.is_file():
+        raise UserError(f"checkpoint {checkpoint} is not there; {WHERE}")
+    return path
+
+
+def pac_requirements(model: str, pretrained: str | None, checkpoint: str | None) -> Iterator[Requirement]:
+    """Yield the checkpoint, and the weights of the base model if the checkpoint is partial."""
+    own = look(PAC_WEIGHTS, lambda: locate_pac_checkpoint(checkpoint))
+    yield own
+    if own.state is State.PRESENT and is_partial(Path(own.detail)):
+        yield clip_requirement(model, pretrained)
+
+
+def is_partial(checkpoint: Path) -> bool:
+    """Return whether the file holds only the tensors that the fine-tuning changed."""
+    return checkpoint.suffix == ".safetensors"
+
+
+def pac_revision(model: str, checkpoint: str | None) -> dict[str, str]:
+    """Return the revisions that identify the weights: the checkpoint's, and the base model's if it is a folder."""
+    return clip_revision(model) | {"checkpoint_revision": revision(locate_pac_checkpoint(checkpoint))}
 
 
 def load_pac_clip(
@@ -84,8 +129,10 @@ def _read(path: Path) -> dict[str, Tensor]:
         content = read_weights(path)
     except UserError as error:
         raise UserError(f"{error}; {WHERE}") from None
-    if path.suffix == ".safetensors":
+    if is_partial(path):
         return content
+    from torch import Tensor
+
     state = content.get("state_dict")
     weights = {k: v for k, v in state.items() if k not in JIT_SIZES} if isinstance(state, dict) else {}
     if not weights or not all(isinstance(tensor, Tensor) for tensor in weights.values()):

@@ -372,7 +372,11 @@ def _validation(job: Job) -> Found:
 
 def _metrics(job: Job) -> Found:
     if job.task != "evaluate" and not any(hasattr(model, "caption") for model in job.models.values()):
-        return  # nothing is captioned
+        if job.choices.get("metrics") != "default":
+            _log_once(
+                f"metrics: {', '.join(job.models)} writes no captions, so no metric of captions is computed"
+            )
+        return
     from downstream.metrics.corpus_scores import count_names
     from downstream.metrics.intervals import LABEL
 

@@ -1,4 +1,4 @@
-"""BERTScore F1 (Zhang et al. 2019) with bert-score's matching and any encoder of the hub or of a folder."""
+"""BERTScore F1 (Zhang et al. 2019) with any encoder of the hub or of a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmark.core.requirements import Requirement, State, look
 from benchmark.models.bert_match import bert_requirement, load_bert_matcher
 from benchmark.models.checkpoints import find_checkpoint, locate_checkpoint
 from downstream.metrics.base import CaptionMetric, Request, Table, revision_or_none, without_unless
-from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
+from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 if TYPE_CHECKING:
     import torch
@@ -36,18 +36,16 @@ class BertScore(CaptionMetric):
     def compute(self, request: Request) -> Table:
         """Return the mean of each domain's images."""
         means = request.means("BERTScore", self.scores(request.corpus, request.device))
-        # bert-score batches in the order of a set, which differs between processes, and so do the last bits.
+        # The last bits depend on which texts are in a batch.
         return {
             domain: {name: round(mean, 6) if isinstance(mean, float) else mean for name, mean in row.items()}
             for domain, row in means.items()
         }
 
     def version(self) -> str:
-        """Return the library, the layer, whether scores are rescaled, and the encoder's revision."""
+        """Return the library that gives the same values, the layer, rescaled or not, and the encoder's revision."""
         rescaled = " rescaled" if self.baseline_path else ""
-        return (
-            f"{library('bert-score')}, layer {self.num_layers}{rescaled} of {revision_or_none(self.locate)}"
-        )
+        return f"bert-score 0.3.13, layer {self.num_layers}{rescaled} of {revision_or_none(self.locate)}"
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the encoder, and the baseline file if there is one."""

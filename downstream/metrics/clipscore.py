@@ -15,11 +15,15 @@ import numpy.typing as npt
 from benchmark.core.errors import UserError
 from benchmark.core.pixel_workers import Loadable
 from benchmark.core.requirements import Requirement, State
-from benchmark.models.pac_weights import PAC_WEIGHTS, locate_pac_checkpoint, pac_requirements, pac_revision
-
-# In both papers, the prefix of every candidate and every reference.
-from benchmark.models.pac_weights import PACSCORE_WEIGHT as PACSCORE_WEIGHT
-from benchmark.models.pac_weights import PREFIX as PREFIX
+from benchmark.models.pac_clip import (
+    PAC_WEIGHTS,
+    PACSCORE_WEIGHT,
+    PREFIX,
+    load_pac_clip,
+    locate_pac_checkpoint,
+    pac_requirements,
+    pac_revision,
+)
 from downstream.metrics.base import CaptionMetric, Request, Table, corpus_batches
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError, library
 
@@ -129,8 +133,6 @@ class PacScore(CaptionMetric):
             UnavailableError: the checkpoint is not on this machine.
             UserError: it does not fit the model.
         """
-        from benchmark.models.pac_clip import load_pac_clip
-
         try:
             locate_pac_checkpoint(self.checkpoint)
         except UserError as error:

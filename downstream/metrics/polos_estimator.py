@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_pretrained
-from benchmark.models.pac_weights import PREFIX
+from benchmark.models.pac_clip import PREFIX
 
 CAPTIONS_AT_ONCE = 32
 

@@ -116,11 +116,7 @@ def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[Tuples]:
     classpath = os.pathsep.join(
         [str(SPICE / "spice-1.0.jar"), str(SPICE / "lib" / "*"), str(corenlp_folder() / "*")]
     )
-    opened = (
-        [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED_PACKAGES]
-        if java.version > 8
-        else []
-    )
+    opened = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED_PACKAGES]
     with tempfile.TemporaryDirectory(prefix="spice-") as folder:
         source, target = Path(folder, "captions.json"), Path(folder, "scores.json")
         source.write_text(json.dumps(entries))

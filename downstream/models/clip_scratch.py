@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from benchmark.core.errors import UserError
 from benchmark.core.ranges import PositiveInt, checked
 from benchmark.core.requirements import Requirement, look
-from benchmark.models.clip_weights import HUB_FILES, LOCAL, clip_identity, locate_architecture
+from benchmark.models.clip_models import (
+    HUB_FILES,
+    LOCAL,
+    ClipTokenizer,
+    clip_identity,
+    load_clip,
+    locate_architecture,
+)
 from downstream.models.base import model_folder, seeded
 from downstream.models.dual_encoder import PairEncoder
 from downstream.training.trainer import TrainConfig
@@ -58,7 +65,6 @@ class ClipScratch(PairEncoder):
     def _assemble(self, name: str, device: torch.device, load_weights: bool) -> None:
         import open_clip
 
-        from benchmark.models.clip_models import load_clip
         from downstream.models import networks
 
         loaded = load_clip(name, None, device, load_weights=load_weights)
@@ -68,9 +74,9 @@ class ClipScratch(PairEncoder):
                 f"downstream.clip_scratch.architecture={self.architecture} must have the loss of CLIP; choose"
                 " RN50 or ViT-B-32"
             )
-        processor = networks.ClipProcessor(loaded.preprocess)
         self.model = networks.ClipNetwork(clip, self._config["embed_dim"])
-        self.collate = networks.ClipCollate(processor, loaded.tokenizer, clip.context_length)
+        tokenizer = ClipTokenizer(loaded.tokenizer)
+        self.collate = networks.PairCollate(loaded.processor, tokenizer, clip.context_length)
         if self.collate.tokens([""])["input_ids"].max() >= clip.vocab_size:  # the end token is the last
             raise UserError(
                 f"downstream.clip_scratch.architecture={self.architecture}: its tokenizer has more tokens than"
@@ -84,7 +90,7 @@ class ClipScratch(PairEncoder):
         from open_clip.push_to_hf_hub import save_config_for_hf
         from safetensors.torch import save_file
 
-        clip, tokenizer = self.model.clip, self.collate.tokenizer
+        clip, tokenizer = self.model.clip, self.collate.tokenizer.tokenizer
         weights = {name: tensor.cpu().contiguous() for name, tensor in clip.state_dict().items()}
         save_file(weights, path / HUB_FILES[0])
         save_config_for_hf(clip, path / "open_clip_config.json", self._config)

@@ -44,11 +44,18 @@ Vectors = npt.NDArray[np.float32]
 
 
 class PairEncoder(Downstream):
-    """A model that embeds images and texts into one space; `build` and `load` set its network and what it reads."""
+    """A model that embeds images and texts into one space; `build` and `load` set its network and what it reads.
+
+    Attributes:
+        augment: changes training images; None for none.
+        cache_images: whether a frozen image tower (`PairNetwork.locked`) embeds each image once instead of once per
+            epoch; the losses are the same. The images of a stream are embedded each time.
+    """
 
     model: PairNetwork
     collate: PairCollate
-    augment: ImageAugmentation | None  # of training images
+    augment: ImageAugmentation | None = None
+    cache_images = True
 
     def __init__(self, training: TrainConfig, eval_batch_size: int) -> None:
         if training.batch_size < 2:
@@ -64,12 +71,6 @@ class PairEncoder(Downstream):
         with self.inference():
             self.model(self.collate(pairs))
 
-    def source(
-        self, subset: TrainingSubset, order: SampleOrder, folder: Path, fingerprint: str
-    ) -> Samples[Any] | SampleStream[Any]:
-        """Return the samples to train on; images may be embedded in advance."""
-        return subset
-
     def fit(
         self, subset: TrainingSubset, folder: Path, tracker: MetricLogger, fingerprint: str
     ) -> TrainReport:
@@ -82,13 +83,30 @@ class PairEncoder(Downstream):
                 f"{len(subset):,}",
             )
         order = SampleOrder(subset.epochs, self.training.seed)
-        source = self.source(subset, order, folder, fingerprint)
+        source = self._source(subset, order, folder / "embeddings" / fingerprint)
         weights = self.model.caption_weights = (1.0, *subset.caption_weights)
         collate = replace(self.collate, kinds=len(weights))
         decodes, draws = source is subset, not subset.caption_weights
         data = TrainingData(source, order, collate, self.augment, decodes, draws)
         trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
         return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
+
+    def _source(
+        self, subset: TrainingSubset, order: SampleOrder, folder: Path
+    ) -> Samples[Any] | SampleStream[Any]:
+        """Return `subset`, with its images embedded into `folder` by a frozen tower."""
+        from downstream.training.embedded_subset import embed_subset
+
+        frozen = self.model.locked and self.cache_images and self.augment is None
+        if isinstance(subset, SampleStream) or not (frozen and len(subset)):
+            return subset
+        self.device = make_accelerator(self.device).device
+        self.model.to(self.device).eval()
+        drawn = np.unique(order.indices(0, self.training.samples_seen))
+        pixels, workers = partial(to_pixels, self.collate.processor), self.training.workers_on(self.device)
+        return embed_subset(
+            subset, drawn, folder, self.image_features, pixels, self.eval_batch_size, workers, self.device
+        )
 
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the image tower's features of `pixels`, (n, width), before any head."""
@@ -160,8 +178,7 @@ class DualEncoder(PairEncoder):
         image_encoder: hub name or folder of a ViT with its image processor.
         text_encoder: hub name or folder of a BERT with its tokenizer.
         locked: whether the image tower is frozen (LiT); False trains both.
-        cache_images: with a locked tower, embed each image once instead of once per epoch; the losses are the same.
-            The images of a stream are embedded each time.
+        cache_images: see `PairEncoder`.
         max_tokens: length at which texts are cut, unless the text tower's own limit is smaller.
         unlocked: settings that apply if the image tower is not locked.
     """
@@ -224,21 +241,6 @@ class DualEncoder(PairEncoder):
         augmented = not self.locked and self.unlocked.augment
         self.augment = ImageAugmentation(image_tower.config.image_size) if augmented else None
         self.device = device
-
-    def source(
-        self, subset: TrainingSubset, order: SampleOrder, folder: Path, fingerprint: str
-    ) -> Samples[Any] | SampleStream[Any]:
-        """Return `subset`, embedded by a locked tower."""
-        from downstream.training.embedded_subset import embed_subset
-
-        if isinstance(subset, SampleStream) or not (self.locked and self.cache_images and len(subset)):
-            return subset
-        self.device = make_accelerator(self.device).device
-        self.model.to(self.device).eval()
-        drawn = np.unique(order.indices(0, self.training.samples_seen))
-        cached, size = folder / "embeddings" / fingerprint, self.eval_batch_size
-        pixels, workers = partial(to_pixels, self.collate.processor), self.training.workers_on(self.device)
-        return embed_subset(subset, drawn, cached, self.image_features, pixels, size, workers, self.device)
 
     def save(self, path: Path) -> None:
         """Write ``image/`` and ``text/`` in the hub's format, the heads in ``heads.safetensors``."""

@@ -21,7 +21,7 @@ from torch import nn
 from torchvision.transforms import v2
 
 from benchmark.core.batch import Sample
-from downstream.batching import groups_of_similar_length, stack_pixels, to_pixels
+from downstream.batching import groups_of_similar_length, to_pixels
 from downstream.models.base import start_and_end
 from downstream.training.stepper import LossSum
 from downstream.training.training_data import EmbeddedSample, Inputs
@@ -214,7 +214,7 @@ class PairNetwork(nn.Module, ABC):
     """
 
     caption_weights: tuple[float, ...] = (1.0,)
-    locked = False  # whether the image tower is frozen
+    locked = False  # whether `image_features` is frozen, so that each image is embedded once
     dimensions: int
     width: int  # of `image_features`
     log_scale: nn.Parameter  # logarithm of the inverse temperature
@@ -282,7 +282,8 @@ class PairNetwork(nn.Module, ABC):
             return rows.detach() if self.locked else rows
         features = inputs.get("image_features")
         if features is None:
-            features = self.image_features(inputs["pixel_values"])
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not self.locked):
+                features = self.image_features(inputs["pixel_values"])
         return self.embed_images(features)
 
     def _embed_texts(self, inputs: Inputs) -> torch.Tensor:
@@ -336,8 +337,7 @@ class TwoTowers(PairNetwork):
 
     def image_features(self, pixel_values: torch.Tensor) -> torch.Tensor:
         """Return the image tower's embedding, the last state of its class token, (n, image width)."""
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.locked):
-            states: torch.Tensor = self.image_tower(pixel_values=pixel_values).last_hidden_state
+        states: torch.Tensor = self.image_tower(pixel_values=pixel_values).last_hidden_state
         return states[:, 0].float()
 
     def embed_images(self, features: torch.Tensor) -> torch.Tensor:
@@ -359,28 +359,6 @@ class TwoTowers(PairNetwork):
         states = self.text_tower(**inputs).last_hidden_state
         class_token: torch.Tensor = states[:, 0]
         return class_token
-
-
-@dataclass(frozen=True)
-class ClipProcessor:
-    """open_clip's preprocessing of images, called as the hub's image processors are."""
-
-    preprocess: Any
-    resample: int = Image.Resampling.BICUBIC
-
-    def __call__(self, images: list[Image.Image], return_tensors: str) -> Inputs:
-        """Return ``pixel_values``, (n, 3, h, w)."""
-        return {"pixel_values": stack_pixels(self.preprocess, images)}
-
-
-@dataclass(frozen=True)
-class ClipCollate(PairCollate):
-    """Turns pairs into tensors, by open_clip's tokenizer; `max_tokens` is the length that the architecture takes."""
-
-    def tokens(self, texts: list[str]) -> Inputs:
-        """Return ``input_ids`` and a mask of ones, each (n, max_tokens): CLIP pools at the end token."""
-        ids = self.tokenizer(texts, self.max_tokens)
-        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
 class ClipNetwork(PairNetwork):

@@ -26,8 +26,8 @@ from benchmark.models.checkpoints import (
     quiet_transformers,
     revision,
 )
-from benchmark.models.clip_weights import clip_identity
-from downstream.batching import chunks, pixel_batches, stack_pixels
+from benchmark.models.clip_models import clip_identity, load_clip
+from downstream.batching import chunks, pixel_batches, to_pixels
 from downstream.evaluation.captioning import (
     captioning_sets,
     evaluate_captions,
@@ -183,13 +183,11 @@ class PublishedClip(Published):
 
     def load(self, device: torch.device) -> None:
         """Load the model."""
-        from benchmark.models.clip_models import load_clip
-
         self._clip = load_clip(self._model, self._pretrained, device)
 
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:
         """Return the unit vectors of RGB `images`, (n, d)."""
-        preprocess = partial(stack_pixels, self._clip.preprocess)
+        preprocess = partial(to_pixels, self._clip.processor)
         batches = pixel_batches(images, preprocess, DECODED_AT_ONCE, self._clip.device)
         return np.concatenate([self._clip.embed_pixels(pixels) for pixels in batches])
 

@@ -21,8 +21,7 @@ from benchmark.models.checkpoints import (
     quiet_transformers,
     revision,
 )
-from benchmark.models.clip_models import ClipModel, load_clip
-from benchmark.models.clip_weights import clip_identity, clip_requirement
+from benchmark.models.clip_models import ClipModel, clip_identity, clip_requirement, load_clip
 from filters.icc.autoencoder import Autoencoder, Beams, one_line
 
 BRIDGE = "model.safetensors"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-import httpx
+import httpx2
 
 from benchmark.core.devices import Device, default_dtype
 from benchmark.core.errors import UserError
@@ -42,10 +42,10 @@ class EndpointChat:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.endpoint, self.model, self.concurrency = endpoint.rstrip("/"), model, concurrency
         try:
-            self._client = httpx.Client(base_url=self.endpoint, headers=headers, timeout=timeout)
-        except (httpx.InvalidURL, ValueError) as error:
+            self._client = httpx2.Client(base_url=self.endpoint, headers=headers, timeout=timeout)
+        except (httpx2.InvalidURL, ValueError) as error:
             raise UserError(f"filter.endpoint={endpoint} must be a URL: {error}") from None
-        logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs every request
+        logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request
 
     def answer(self, system: str, questions: Sequence[str]) -> list[str]:
         """Return one answer per question, in order. Raises `UserError` when the endpoint fails or is unreachable."""
@@ -68,9 +68,9 @@ class EndpointChat:
         for attempt in range(MAX_ATTEMPTS):
             try:
                 response = self._client.post("/chat/completions", json=request)
-            except httpx.UnsupportedProtocol as error:
+            except httpx2.UnsupportedProtocol as error:
                 raise UserError(f"filter.endpoint={self.endpoint}: {error}") from None
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 failure = f"{type(error).__name__} {error}".strip()
             else:
                 if response.status_code not in RETRYABLE:

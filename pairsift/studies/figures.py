@@ -242,6 +242,7 @@ def topic_confusion(
 
     Images of `subset`, a file of task=select, are left out: the backbone was trained on them.
     """
+    require("studies", "matplotlib")
     import timm  # takes seconds
 
     from downstream.models.timm_encoder import timm_processor

@@ -68,6 +68,16 @@ class MemorySubset:
         return Sample(f"{index:032x}", self.captions[index], draw(self.captions[index]), self.others)
 
 
+class CountingSubset(MemorySubset):
+    """Counts how often an image is read."""
+
+    reads = 0
+
+    def __getitem__(self, index: int, /) -> Sample:
+        self.reads += 1
+        return super().__getitem__(index)
+
+
 class SummedCaptions(MemorySubset):
     """Pairs with a rewritten caption, and every second one with a description."""
 

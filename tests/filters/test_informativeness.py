@@ -217,26 +217,6 @@ def test_only_the_tagger_runs(tmp_path: Path) -> None:
         load_pipeline(str(tmp_path / "tagger"))
 
 
-def test_bad_captions_have_ngrams_or_none() -> None:
-    made = Ngrams(demo_model("parser"))
-    made.setup(CPU)
-    texts = [
-        "",
-        " ",
-        "🙂🙂",
-        "?!",
-        "word " * 2000,
-        "x" * 10_000,
-        "a\u2028b\r\n\x00c",
-        "a red ball",
-        "a red ball",
-    ]
-    found = made.extract(Batch(numbered_uids(len(texts)), texts))
-    assert [len(values) for values in found.values()] == [len(texts)] * 2
-    assert found["bigrams"][0] == []
-    assert found["bigrams"][-2:] == [["red ball"]] * 2
-
-
 @pytest.mark.slow
 def test_critiques_score_as_in_figure_2(shared_data: Path) -> None:
     """The paper's own examples, after 2,617 critiques instead of AVA's millions.

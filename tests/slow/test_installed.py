@@ -102,7 +102,7 @@ def test_the_source_archive_has_all_of_the_wheel_but_the_demo(pairsift: Path, tm
     (wheel,) = pairsift.parents[2].glob("*.whl")
     names = {name.replace("pairsift/docs/", "docs/") for name in zipfile.ZipFile(wheel).namelist()}
     absent = {name for name in names - archived if ".dist-info/" not in name}
-    assert absent == {
+    assert absent == {"benchmark/results/page/static/plotly.min.js"} | {  # each build copies it
         name for name in names if name.startswith(("pairsift/demo/models/", "pairsift/demo/worlds/"))
     }
 

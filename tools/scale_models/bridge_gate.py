@@ -20,8 +20,8 @@ from omegaconf import OmegaConf
 from benchmark.core.devices import resolve_device
 from filters.icc.autoencoder import Beams
 from filters.icc.sba import FrozenParts, SemanticBottleneck
-from filters.icc.sba_training import train_bridge
 from filters.icc.similarity import EditSimilarity
+from pairsift.studies.icc.building.bridge_training import train_bridge
 from tools.demo_world.mix import CLEAN
 from tools.scale_models.data import HELD_OUT, captions
 from tools.scale_models.export import MODELS

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
 from benchmark.models.clip_models import ClipModel, load_clip
-from benchmark.models.pac_clip import load_pac_clip
-from benchmark.models.pac_weights import PACSCORE_WEIGHT, PREFIX
+from benchmark.models.pac_clip import PACSCORE_WEIGHT, PREFIX, load_pac_clip
 from filters.icc.vba import ImageCaptioner, TextToImage
 from tools.demo_world.mix import CLEAN
 from tools.demo_world.noise import KINDS, Pair

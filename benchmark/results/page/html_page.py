@@ -9,6 +9,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from benchmark.core.errors import UserError
+from benchmark.core.extras import packages_command
+from benchmark.core.paths import CHECKOUT
 from benchmark.core.sanitize import visible
 from benchmark.results.page.plotly_charts import Chart
 from benchmark.results.report.table import Table
@@ -16,13 +19,15 @@ from benchmark.results.report.table import Table
 
 def render(template: str, charts: Iterable[Chart], script_file: str = "page.js", **values: Any) -> str:
     """Return a page from a template, by default with the script that sorts its tables and draws its charts."""
-    from plotly.offline import get_plotlyjs
-
     # Leaderboards of one setting share the chart of sizes.
     pictures = {
         c.key: [{"data": v.data, "layout": v.layout, "note": v.note} for v in c.variants] for c in charts
     }
-    plotly, script, style = get_plotlyjs() if pictures else "", _static(script_file), _static("page.css")
+    plotly, script, style = (
+        _static("plotly.min.js") if pictures else "",
+        _static(script_file),
+        _static("page.css"),
+    )
     # A Content-Security-Policy: no network at all, no scripts but these.
     digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (plotly, script))
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
@@ -70,4 +75,8 @@ def _environment() -> Environment:
 
 
 def _static(name: str) -> str:
-    return (files("benchmark.results.page") / "static" / name).read_text(encoding="utf-8")
+    try:
+        return (files("benchmark.results.page") / "static" / name).read_text(encoding="utf-8")
+    except FileNotFoundError:  # of plotly, whose script each installation copies from its wheel
+        install = packages_command("--reinstall-package", "pairsift", "--editable", str(CHECKOUT))
+        raise UserError(f"the page lacks its {name}; run `{install}`") from None

@@ -26,7 +26,7 @@ from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
 from benchmark.scoring.score_pool import fit_filter
 from benchmark.scoring.shard_reader import ShardReader
-from downstream.models.weak_backbone import TopicLabels
+from pairsift.studies.ava.topic_backbone import TopicLabels
 from pairsift.studies.ava.topics import (
     CaptionNgrams,
     CleanedCaptions,

@@ -18,8 +18,8 @@ from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
 from benchmark.run.train import find_pool, reach_tars, train_model
 from benchmark.selection.selection import Selection
-from downstream.models.weak_backbone import TopicLabels, check_architecture
 from pairsift.studies.ava.labels import label_pool, read_labels
+from pairsift.studies.ava.topic_backbone import TopicLabels, check_architecture
 from pairsift.studies.ava.weak_labels import label_config
 
 log = logging.getLogger(__name__)

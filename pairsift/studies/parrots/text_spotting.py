@@ -8,8 +8,7 @@ from typing import Any
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
 from benchmark.models.checkpoints import revision
-from benchmark.models.clip_models import load_clip
-from benchmark.models.clip_weights import LOCAL, clip_revision
+from benchmark.models.clip_models import LOCAL, clip_revision, load_clip
 from benchmark.results.ngrams import Vocabulary, count_ngrams
 from benchmark.results.provenance import library_versions
 from benchmark.results.report.terminal import print_tables

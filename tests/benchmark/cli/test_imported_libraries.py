@@ -27,7 +27,6 @@ LIGHT = {
     "rich",
     "fsspec",
     "jinja2",
-    "plotly",
     "cv2",
     "scipy",
     "huggingface_hub",

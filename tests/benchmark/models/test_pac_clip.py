@@ -12,8 +12,7 @@ from torch import Tensor
 
 from benchmark.core.errors import UserError
 from benchmark.models.clip_models import load_clip
-from benchmark.models.pac_clip import load_pac_clip, merge_lora
-from benchmark.models.pac_weights import pac_revision
+from benchmark.models.pac_clip import load_pac_clip, merge_lora, pac_revision
 from tests.filters.checkpoints import open_clip_model
 
 CPU = torch.device("cpu")

@@ -67,8 +67,12 @@ def test_the_demo_ends_with_what_to_type_next(tmp_path: Path) -> None:
     assert next_steps(make_job("pool=img2dataset", "pool.url=here")) == []
 
 
-def test_missing_metrics_are_noticed_only_where_something_is_captioned() -> None:
+def test_missing_metrics_are_noticed_only_where_something_is_captioned(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
     for models, names in (("captioner", ["Polos weights for Polos"]), ("dual_encoder", [])):
         found = make_job("metrics=polos", f"downstream={models}").requirements("run")
         of_metrics = next(of_part for part, of_part in found.items() if part.startswith("metrics"))
         assert [requirement.name for requirement in of_metrics] == names
+        assert ("writes no captions, so no metric" in caplog.text) == (models == "dual_encoder")

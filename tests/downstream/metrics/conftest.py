@@ -23,7 +23,7 @@ WORDS += ["of", "two", "and", "is", "in", "park", "table", "man"]
 def recorded_meteor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """METEOR gets the recorded answers for five images; captions are tokens already."""
     answers = "; ".join(f"read -r line; echo {answer}" for answer in METEOR_ANSWERS)
-    java = Java(fake_java(tmp_path / "recorded", answers), 17)
+    java = Java(fake_java(tmp_path / "recorded", answers))
     monkeypatch.setattr(base, "find_java", lambda: java)
     monkeypatch.setattr(base, "tokenize_corpus", lambda corpus, _: corpus)
 
@@ -61,8 +61,7 @@ def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = RobertaModel(config).eval()
-    # A path that bert-score's own loader would take for a T5.
-    folder = tmp_path_factory.mktemp("not-a-t5") / "roberta"
+    folder = tmp_path_factory.mktemp("encoder") / "roberta"
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -37,7 +37,7 @@ def test_a_misbehaving_process_is_a_reason_and_is_killed(tmp_path, monkeypatch, 
     monkeypatch.setattr(module, "START_SECONDS", 0.4)
     monkeypatch.setattr(module, "SECONDS_PER_IMAGE", 0.0)
     process = tmp_path / "pid"
-    java = Java(fake_java(tmp_path, f"echo $$ > {process}; {script}"), 17)
+    java = Java(fake_java(tmp_path, f"echo $$ > {process}; {script}"))
     started = time.monotonic()
     with pytest.raises(UnavailableError, match=reason):
         meteor_counts(CORPUS, java)
@@ -47,7 +47,7 @@ def test_a_misbehaving_process_is_a_reason_and_is_killed(tmp_path, monkeypatch, 
 
 
 def test_every_answer_is_read(tmp_path):
-    counts = meteor_counts(CORPUS, Java(fake_java(tmp_path, SCRIPT), 17))
+    counts = meteor_counts(CORPUS, Java(fake_java(tmp_path, SCRIPT)))
     assert counts == dict.fromkeys(CORPUS.candidates, [1.0] * 21 + [0.0, 1.0])
 
 

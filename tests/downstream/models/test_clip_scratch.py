@@ -20,6 +20,7 @@ from tests.downstream.tiny_models import (
     CAPTIONS,
     SIZE,
     Checkpoints,
+    CountingSubset,
     MemorySubset,
     Recorder,
     draw,
@@ -100,6 +101,29 @@ def test_a_folders_own_tokenizer_is_kept(tmp_path: Path) -> None:
     again.load(tmp_path, CPU)
     assert np.allclose(again.embed_texts(CAPTIONS), model.embed_texts(CAPTIONS), atol=1e-6)
     assert again.collate.tokens(CAPTIONS)["input_ids"].shape == (8, 40)
+
+
+class FrozenClip(ClipScratch):
+    def _assemble(self, name: str, device: torch.device, load_weights: bool) -> None:
+        super()._assemble(name, device, load_weights)
+        self.model.clip.visual.requires_grad_(False)
+        self.model.locked, self.augment = True, None
+
+
+def test_a_frozen_tower_of_any_model_embeds_each_image_once(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    found = []
+    for cached in (True, False):
+        subset, model, tracker = (
+            CountingSubset(CAPTIONS),
+            FrozenClip(checkpoints.clip, six_steps(), 5),
+            Recorder(),
+        )
+        model.cache_images = cached
+        model.train(subset, tmp_path / str(cached), CPU, tracker, "f")
+        found.append((subset.reads, tracker.losses()))
+    (once, losses), (each_time, recomputed) = found
+    assert (once, each_time) == (8, 48)
+    assert losses == pytest.approx(recomputed, abs=1e-5)
 
 
 def test_the_loss_is_open_clips(checkpoints: Checkpoints, eight_pairs: MemorySubset) -> None:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from downstream import batching
 from downstream.models.dual_encoder import DualEncoder, Unlocked
@@ -16,6 +15,7 @@ from tests.downstream.tiny_models import (
     CAPTIONS,
     UNLOCKED,
     Checkpoints,
+    CountingSubset,
     MemorySubset,
     Recorder,
     draw,
@@ -161,36 +161,25 @@ def test_embedding_once_gives_the_losses_of_recomputing(checkpoints: Checkpoints
     assert all(torch.allclose(tensor, other[name], atol=1e-5) for name, tensor in one.items())
 
 
-class CountingSubset(MemorySubset):
-    reads = 0
-
-    def __getitem__(self, index: int, /) -> Sample:
-        CountingSubset.reads += 1
-        return super().__getitem__(index)
-
-
 def test_each_image_is_read_once_even_if_training_is_killed(checkpoints: Checkpoints, tmp_path: Path) -> None:
     subset = CountingSubset(CAPTIONS)
-    CountingSubset.reads = 0
     whole = make(checkpoints, checkpoint_every=16)
     whole.train(subset, tmp_path / "whole", CPU, Recorder(), "f")
-    assert CountingSubset.reads == 8
+    assert subset.reads == 8
     with pytest.raises(KeyboardInterrupt):
         make(checkpoints, checkpoint_every=16).train(subset, tmp_path / "cut", CPU, Recorder(stop_at=40), "f")
-    assert CountingSubset.reads == 16
+    assert subset.reads == 16
     resumed = make(checkpoints, checkpoint_every=16)
     assert resumed.train(subset, tmp_path / "cut", CPU, Recorder(), "f").resumed_from == 4
-    assert CountingSubset.reads == 16
+    assert subset.reads == 16
     assert equal(weights(whole), weights(resumed))
     assert sorted(path.name for path in (tmp_path / "cut").iterdir()) == ["finished.json", "model"]
 
 
 def test_only_images_that_the_budget_draws_are_embedded(checkpoints: Checkpoints, tmp_path: Path) -> None:
-    CountingSubset.reads = 0
-    make(checkpoints, samples_seen=5, batch_size=2).train(
-        CountingSubset(CAPTIONS), tmp_path, CPU, Recorder(), "f"
-    )
-    assert CountingSubset.reads == 5
+    subset = CountingSubset(CAPTIONS)
+    make(checkpoints, samples_seen=5, batch_size=2).train(subset, tmp_path, CPU, Recorder(), "f")
+    assert subset.reads == 5
 
 
 def test_embeddings_are_unit_vectors_whatever_the_batch(trained: Any) -> None:

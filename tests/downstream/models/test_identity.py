@@ -6,23 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-import numpy as np
 import pytest
 import torch
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core import devices
-from benchmark.core.uids import encode_uids
 from benchmark.models.checkpoints import find_checkpoint, revision
 from benchmark.run.config import CONF, resolved
 from benchmark.run.identity import training_fingerprint
 from downstream.models.base import Trainable
-from downstream.models.weak_backbone import TopicLabels
 from downstream.training.trainer import OF_STREAMS
 from tests.jobs import compose_config
 
 GROUP = sorted(path.stem for path in (CONF / "downstream").glob("*.yaml"))
-LABELS = TopicLabels(encode_uids([f"{n:032x}" for n in range(2)]), np.eye(2, dtype=np.float32))
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +33,8 @@ def _no_memory_of_revisions() -> Iterator[None]:
 
 def nodes() -> dict[str, DictConfig]:
     """The settings of every model that is trained, in few compositions: collecting tests waits for them."""
-    cfg = compose_config("models=demo", "downstream=[both,lstm_captioner,clip_scratch]", "task=weak_backbone")
-    composed = {**cfg.downstream, "weak_backbone": cfg.weak_backbone}
-    return {name: OmegaConf.create(resolved(node)) for name, node in composed.items()}
+    cfg = compose_config("models=demo", "downstream=[both,lstm_captioner,clip_scratch]")
+    return {name: OmegaConf.create(resolved(node)) for name, node in cfg.downstream.items()}
 
 
 NODES = nodes()
@@ -58,9 +53,7 @@ SMALL_CHANGES: dict[type, Any] = {int: lambda n: n + 1, float: lambda x: x + 1, 
 
 
 def made(name: str, **changes: Any) -> Trainable:
-    node = OmegaConf.merge(NODES[name], changes)
-    labels = {"labels": LABELS} if name == "weak_backbone" else {}
-    model: Trainable = hydra.utils.instantiate(node, _convert_="all", _partial_=True)(**labels)
+    model: Trainable = hydra.utils.instantiate(OmegaConf.merge(NODES[name], changes), _convert_="all")
     return model
 
 
@@ -69,7 +62,7 @@ def fingerprint(name: str, **changes: Any) -> str:
 
 
 def test_the_walk_meets_all_models_and_checkpoints() -> None:
-    assert {*NODES, "both", "lstm_captioner_weak"} == {*GROUP, "weak_backbone"}
+    assert {*NODES, "both", "lstm_captioner_weak"} == {*GROUP}
     of_folders = {"captioner", "dual_encoder", "clip_scratch", "lstm_captioner"}
     assert {name for name, _ in FOLDERS} >= of_folders
 
@@ -123,7 +116,7 @@ def test_every_setting_counts(name: str, key: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "workers"),
-    [("captioner", 1), ("dual_encoder", 0), ("lstm_captioner", 1), ("weak_backbone", 1)],
+    [("captioner", 1), ("dual_encoder", 0), ("lstm_captioner", 1)],
 )
 def test_keys_hold_what_they_always_held(name: str, workers: int) -> None:
     """Settings that came later are absent at their defaults; the number of loader processes is that of old keys."""
@@ -157,12 +150,6 @@ def test_a_model_is_the_same_before_and_after_building(name: str) -> None:
     before = model.identity()
     model.build(torch.device("cpu"))
     assert model.identity() == before
-
-
-def test_other_labels_train_again() -> None:
-    other = TopicLabels(LABELS.uids, np.full((2, 2), 0.5, np.float32))
-    model = hydra.utils.instantiate(NODES["weak_backbone"], _convert_="all", _partial_=True)(labels=other)
-    assert training_fingerprint(model, "sha", "cpu") != fingerprint("weak_backbone")
 
 
 @pytest.mark.parametrize("part", ["subset", "device", "captions"])

@@ -30,7 +30,6 @@ from benchmark.run.config import CONF
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.models.dual_encoder import DualEncoder, PairEncoder, Unlocked
-from downstream.models.weak_backbone import WeakBackbone
 from downstream.training.trainer import TrainConfig
 from filters.base import Filter, Scores
 from filters.icc.autoencoder import Autoencoder, Beams
@@ -40,6 +39,7 @@ from filters.icc.standardize import Standardizer
 from filters.icc.vba import VisualBottleneck
 from pairsift.studies import figures
 from pairsift.studies.ava.labels import read_labels, write_part
+from pairsift.studies.ava.topic_backbone import WeakBackbone
 from pairsift.studies.figure import figure
 from pairsift.studies.figures import captions_of_images, embedding_maps, images_of_clusters, pairs, words
 from pairsift.studies.icc.concreteness import figures as icc_figures

@@ -27,13 +27,13 @@ from benchmark.pool.pool import Pool
 from filters.icc.autoencoder import Autoencoder
 from filters.icc.combine import Combination, fit_combination
 from filters.icc.sba import FrozenParts
-from filters.icc.sba_training import train_bridge
 from filters.icc.scorer import DistilledScorer
 from filters.icc.similarity import Similarity
 from filters.icc.standardize import fit_standardizer, standardizer_file
-from filters.icc.training import Recipe, distill
+from pairsift.studies.icc.building.bridge_training import train_bridge
 from pairsift.studies.icc.building.captions import CaptionSets, write_split
 from pairsift.studies.icc.building.steps import FinishedStep, Steps
+from pairsift.studies.icc.building.training import Recipe, distill
 from pairsift.studies.icc.concreteness.rated_texts import RatedTexts
 
 Array = npt.NDArray[np.float32]

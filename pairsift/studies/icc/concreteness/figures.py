@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from benchmark.core.errors import UserError
+from benchmark.core.extras import require
 from benchmark.core.ranges import PositiveInt, checked
 from benchmark.pool.pool import Pool
 from benchmark.results.gallery import thumbnail
@@ -72,6 +73,7 @@ def lengths(
 
     `filters` has `SBA` in direct mode, which reconstructs `samples` random captions of the pool.
     """
+    require("studies", "matplotlib")
     texts = sample_captions(pool, samples, seed)
     _, before, after = rebuild(filters, "SBA", texts, device)
     words = np.array([*map(caption_length, texts)])
@@ -89,6 +91,7 @@ def lengths(
 @checked
 def regression(device: torch.device, filters: Filters, annotations: RatedTexts | str | None = None) -> str:
     """Return rated captions, or those of a file, by `SBA` and `VBA`, and where their combination is one half."""
+    require("studies", "matplotlib")
     rated = _rated(annotations)
     sba, vba = (score(filters[name], rated.texts, device) for name in ("SBA", "VBA"))
     line, ends = fit_combination(vba, sba, rated.ratings), np.array([0.0, 1.0])
@@ -106,6 +109,7 @@ def regression(device: torch.device, filters: Filters, annotations: RatedTexts |
 @checked
 def histogram(annotations: RatedTexts | str | None = None) -> str:
     """Return a histogram of ratings; `annotations` as for `regression`."""
+    require("studies", "matplotlib")
     rated = _rated(annotations)
 
     def draw(axes: Any) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
+from benchmark.core.errors import UserError
+from benchmark.results.page import html_page
 from benchmark.results.page.charts import cost_chart, kept_chart, score_chart, size_chart
 from benchmark.results.page.plotly_charts import Chart, line_styles
 from benchmark.results.report.certainty import RunFolders
@@ -137,3 +139,8 @@ def test_plotly_is_given_no_markup(name: str) -> None:
     text = json.dumps(traces, ensure_ascii=False)
     assert name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in text
     assert "<" not in text.replace("<extra></extra>", "")
+
+
+def test_a_checkout_without_plotlys_script_says_how_to_get_it() -> None:
+    with pytest.raises(UserError, match=r"the page lacks its gone\.js; run `.* --editable .*`"):
+        html_page._static("gone.js")

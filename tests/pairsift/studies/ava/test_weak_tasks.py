@@ -10,7 +10,7 @@ import timm
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
 from benchmark.selection.selection import Selection
-from downstream.models.weak_backbone import TopicLabels
+from pairsift.studies.ava.topic_backbone import TopicLabels
 from pairsift.studies.ava.weak_backbone import labelled
 from pairsift.studies.ava.weak_labels import topic_table
 from tests.benchmark.run.test_demo_chain import DEMO

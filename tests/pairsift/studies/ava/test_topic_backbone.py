@@ -15,9 +15,10 @@ from torch import nn
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.core.uids import encode_uids
+from benchmark.run.identity import training_fingerprint
 from downstream.batching import to_pixels
-from downstream.models.weak_backbone import TopicLabels, TopicLoss, WeakBackbone, check_architecture
 from downstream.training.trainer import TrainConfig
+from pairsift.studies.ava.topic_backbone import TopicLabels, TopicLoss, WeakBackbone, check_architecture
 from tests.downstream.tiny_models import Recorder
 
 CPU = torch.device("cpu")
@@ -131,3 +132,19 @@ def test_mistakes() -> None:
         check_architecture("resnet1000")
     with pytest.raises(UserError, match=r"test_vit cannot be built for weak_backbone\.image_size=37"):
         make(planted(2), "test_vit", 37).build(CPU)
+
+
+def test_every_setting_and_other_labels_train_again() -> None:
+    changed = [
+        make(planted(4), "test_vit"),
+        make(planted(4), size=64),
+        make(planted(4), lr=1.0),
+        make(planted(6)),
+    ]
+    same, other = make(planted(4)), make(planted(4), workers=3, validate_every=5)
+    keys = [training_fingerprint(model, "sha", "cpu") for model in (same, other, *changed)]
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 5
+    before = same.identity()
+    same.build(CPU)
+    assert same.identity() == before

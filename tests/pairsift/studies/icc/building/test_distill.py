@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 
 from benchmark.core.batch import Batch
 from filters.icc.scorer import DistilledScorer
-from filters.icc.training import Recipe, Regression, distill
+from pairsift.studies.icc.building.training import Recipe, Regression, distill
 from tests.demos import demo_model
 from tests.pools import numbered_uids
 

@@ -13,11 +13,11 @@ import torch
 from safetensors.torch import load_file
 
 from filters.icc.sba import BRIDGE
-from filters.icc.training import IGNORED, Recipe, ShuffledEpochs, _bar, train
+from pairsift.studies.icc.building.training import IGNORED, Recipe, ShuffledEpochs, _bar, train
 from tests.demos import demo_model
-from tests.filters.icc import launched
+from tests.pairsift.studies.icc.building import launched
 
-ROOT = Path(launched.__file__).parents[3]
+ROOT = Path(launched.__file__).parents[5]
 
 
 @pytest.mark.parametrize(

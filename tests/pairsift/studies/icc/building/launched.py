@@ -15,8 +15,8 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, RobertaForSequenceClassification  # noqa: F401
 
 from filters.icc.sba import FrozenParts
-from filters.icc.sba_training import train_bridge
-from filters.icc.training import Recipe, distill
+from pairsift.studies.icc.building.bridge_training import train_bridge
+from pairsift.studies.icc.building.training import Recipe, distill
 from tests.demos import demo_model
 
 CPU = torch.device("cpu")

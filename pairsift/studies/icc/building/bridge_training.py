@@ -14,7 +14,7 @@ from benchmark.core.launch import is_main_process
 from benchmark.core.paths import atomic_write
 from filters.icc.autoencoder import one_line
 from filters.icc.sba import BRIDGE, FrozenParts, Loaded
-from filters.icc.training import IGNORED, Recipe, train
+from pairsift.studies.icc.building.training import IGNORED, Recipe, train
 
 
 class BridgeTraining(nn.Module):
