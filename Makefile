@@ -47,9 +47,10 @@ test-tools: setup ## Tests of the makers of the demo's world and models; CI runs
 test-full: setup ## Tests too long for CI, to run before a release: faults in runs, a paper's claims; prints their figures
 	$(PYTHON) -m pytest -s -m full
 
-check: setup ## ruff and mypy --strict
+check: setup ## ruff, mypy --strict, and who imports what
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+	$(PYTHON) -m pytest tests/lints.py
 	.venv/bin/mypy
 
 perf: setup ## Measure speed and memory on this machine: three quarters of an hour on two cores

@@ -18,9 +18,9 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 
 from benchmark.core import launch
+from tests.ci_rules import fail_if_not_installed, limit_of_processor_time, time_imports
 from tests.command_line import Done, Run, run_main
 from tests.demos import SMALL_DEMO, draw, link
-from tests.skips import fail_if_not_installed
 
 # Before torch is imported, and for the processes that tests start. `make perf` sets its own number of threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -64,6 +64,16 @@ def pytest_runtest_makereport() -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, Any, Any]:
     return fail_if_not_installed((yield))
+
+
+def pytest_sessionstart() -> None:
+    time_imports()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    with limit_of_processor_time(item):
+        return (yield)
 
 
 FOLDERS = itertools.count()
