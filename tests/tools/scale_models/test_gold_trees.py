@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from tests.demos import demo_model
 from tools.demo_world.draws import generator
 from tools.demo_world.language.trees import SPEECH, Tree, noun, phrase_list, prep, text_of, to_tree
@@ -47,13 +45,6 @@ def test_every_gold_tree_is_a_tree() -> None:
             while tree.heads[node] != node:
                 node, steps = tree.heads[node], steps + 1
                 assert steps <= len(tree.heads)
-
-
-def test_training_restores_the_global_generators() -> None:
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    with parser.seeded_spacy(5):
-        np.random.random(3)  # noqa: NPY002
-    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
 def test_the_shipped_parser_is_small_and_right() -> None:

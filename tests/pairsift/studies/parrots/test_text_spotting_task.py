@@ -91,27 +91,3 @@ def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Pa
     assert_one_line(
         run(TASK, *where, f"task.model={folder}", "downstream=captioner"), "downstream=dual_encoder"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["task.vocabulary=/nowhere.txt"], "task.vocabulary=/nowhere.txt does not exist"),
-        (["task.model=ViT-B-33"], "open_clip has no model 'ViT-B-33'; did you mean 'ViT-B-32'"),
-        (["task.model=/nowhere"], "task.model=/nowhere does not exist"),
-        (["task.model=local-dir:/nowhere"], "checkpoint /nowhere is not there"),
-        (["task.ngram=0"], "task.ngram=0 must be a positive integer"),
-        (
-            ["task.sample=some"],
-            "task.sample=some must be a positive integer, or null for the whole vocabulary",
-        ),
-        (["task.ngram=50"], "has no 50-gram"),
-    ],
-)
-def test_a_users_mistake_is_one_clear_line(run: Run, words: Path, arguments: list[str], message: str) -> None:
-    assert_one_line(run(TASK, f"task.vocabulary={words}", *arguments), message)
-
-
-def test_a_folder_without_a_model_is_refused(run: Run, words: Path, tmp_path: Path) -> None:
-    done = run(TASK, f"task.vocabulary={words}", f"task.model={tmp_path}")
-    assert_one_line(done, "must be the folder of a dual encoder, but has no heads.safetensors")

@@ -10,31 +10,9 @@ from benchmark.core.records import read_records
 from pairsift.demo.shards import encode_jpeg
 from pairsift.demo.text_rendering import render_text
 from pairsift.studies.profile.web_likeness.caption_profile import CaptionProfile
-from tests.command_line import Run, assert_one_line
+from tests.command_line import Run
 from tests.filters.checkpoints import open_clip_model
-from tests.pools import Row, rows, write_metadata, write_pool
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["profile.samples=0"], "profile.samples=0 must be a positive integer, or null for the whole pool"),
-        (["profile.samples=many"], "profile.samples=many must be a positive integer"),
-        (["profile.samples=true"], "profile.samples=true must be a positive integer"),
-        (["profile.clusters=0"], "profile.clusters=0 must be a positive integer"),
-        (["profile.clusters=null"], "profile.clusters=null must be a positive integer"),
-        (["pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
-        (["task.sample=9"], "there is no setting 'task.sample'"),
-    ],
-)
-def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:
-    assert_one_line(run("task=profile", *arguments), message)
-
-
-def test_a_pool_without_images_is_refused(run: Run, tmp_path: Path) -> None:
-    write_metadata(tmp_path / "a.parquet", rows(20))
-    done = run("task=profile", "pool=img2dataset", f"pool.url={tmp_path}")
-    assert_one_line(done, "has no tars; add profile.images=false to profile its captions")
+from tests.pools import Row, rows, write_pool
 
 
 def written(words: list[str], caption: str, number: int) -> Row:
