@@ -69,6 +69,9 @@ smoke: setup ## Each model of the papers at its real size, random weights, one s
 fuzz: setup ## Damaged files through the readers for ten minutes
 	$(PYTHON) -m tests.hostile.fuzz
 
+without-pairsift: setup ## A run and the default tests of benchmark, filters and downstream where the folder pairsift is absent
+	$(IN_MEMORY) $(PYTHON) -m tests.without_pairsift $(IN_PARALLEL)
+
 chaos: setup ## Whole runs killed, stopped, without disk or with another time, a hundred times; goes on where it was stopped
 	$(PYTHON) -m tests.hostile.chaos build/chaos
 
@@ -105,4 +108,4 @@ audit: | $(filter .uv/bin/uv,$(UV)) ## Known vulnerabilities of the pins, from P
 		{ echo "make audit needs the network: pip-audit cannot be fetched from PyPI" >&2; exit 2; }
 	@$(UV) tool run --quiet pip-audit@2.10.1 --requirement constraints.txt --no-deps --disable-pip --strict --progress-spinner off
 
-.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m gpu smoke fuzz chaos mutants reference models pins release audit
+.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m gpu smoke fuzz without-pairsift chaos mutants reference models pins release audit

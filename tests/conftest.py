@@ -18,7 +18,12 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 
 from benchmark.core import launch
-from tests.ci_rules import fail_if_not_installed, limit_of_processor_time, time_imports
+from tests.ci_rules import (
+    fail_if_not_installed,
+    limit_of_processor_time,
+    skip_without_pairsift,
+    time_imports,
+)
 from tests.command_line import Done, Run, run_main
 from tests.demos import SMALL_DEMO, draw, link
 
@@ -58,12 +63,12 @@ atexit.register(gc.unfreeze)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, Any, Any]:
-    return fail_if_not_installed((yield))
+    return skip_without_pairsift(fail_if_not_installed((yield)))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, Any, Any]:
-    return fail_if_not_installed((yield))
+    return skip_without_pairsift(fail_if_not_installed((yield)))
 
 
 def pytest_sessionstart() -> None:
