@@ -48,28 +48,6 @@ def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_sweep_over_a_file_fills_one_table(
-    run: Run,
-    words: Path,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    where = [f"task.vocabulary={words}", f"results_dir={tmp_path}", f"task.model={demo_model('clip')}"]
-    done = run(TASK, *where, "task.ngram=1,2")
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(Path(p).read_text()) for p in done.stdout.splitlines() if p.endswith(".json")]
-    one, two = found
-    assert one["left_out"] == {"no_glyph": 2, "too_wide": 1}
-    assert one["too_long"] == 1
-    assert one["overall"]["texts"] == 6  # KEEP, and, calm, dance, keep, on
-    assert two["overall"]["texts"] == 5
-    last = done.stdout[done.stdout.rindex("Figure 6") :]
-    assert "ocr.txt, 1-gram" in last
-    assert "ocr.txt, 2-gram" in last
-    assert "left out: 2 no_glyph, 1 too_wide" in caplog.text
-
-
-@pytest.mark.slow
 def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Path) -> None:
     import torch
 

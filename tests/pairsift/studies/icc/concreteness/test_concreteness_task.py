@@ -37,23 +37,6 @@ def test_the_released_scores_give_the_papers_figures(run: Run, shared_data: Path
     assert "0.724" in done.stdout
 
 
-@pytest.mark.slow
-def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> None:
-    scores = tmp_path / "s.csv"
-    scores.write_text(
-        "caption,good,bad\na red ball,4,0\nthe meaning of life,1,0\na photo,3,1\nnumber 7,2,2\n"
-    )
-    where = [f"task.annotations={ratings}", f"results_dir={tmp_path}"]
-    done = run(TASK, "filter=score_file", f"filter.path={scores}", "filter.column=good,bad", *where)
-    assert done.returncode == 0, done.stderr
-    last = done.stdout.rindex("Absolute correlation")
-    rows = [line.split() for line in done.stdout[last:].splitlines() if "column=" in line][:2]
-    assert [row[1] for row in rows] == ["(column=bad)", "(column=good)"]
-    assert rows[1][2:] == ["1.000"] * 3
-    paths = [Path(line) for line in done.stdout.splitlines() if line.endswith(".json")]
-    assert [json.loads(path.read_text())["unscored"] for path in paths] == [1, 1]
-
-
 def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> None:
     checkpoint = roberta_scorer(tmp_path / "icc")
     done = run(
