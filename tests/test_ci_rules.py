@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.ci_rules import fail_if_not_installed, limit_of_processor_time
+from tests.ci_rules import fail_if_not_installed, limit_of_processor_time, skip_without_pairsift
 
 
 def skipped(reason: str) -> pytest.TestReport:
@@ -35,6 +35,24 @@ def test_a_skip_for_an_absent_extra_fails_in_ci(
     assert fail_if_not_installed(skipped(reason)).outcome == "skipped"
     monkeypatch.setenv("PAIRSIFT_EVERY_EXTRA", "1")
     assert fail_if_not_installed(skipped(reason)).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("absent", "failure", "outcome"),
+    [
+        (True, "ModuleNotFoundError: No module named 'pairsift.demo'", "skipped"),
+        (True, "error: the package pairsift, which has these files, is not installed", "skipped"),
+        (True, "AssertionError: assert 1 == 2", "failed"),
+        (False, "ModuleNotFoundError: No module named 'pairsift.demo'", "failed"),
+    ],
+)
+def test_a_test_of_the_demo_skips_without_pairsift(
+    absent: bool, failure: str, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.ci_rules.find_spec", lambda name: None if absent else object())
+    place = ("tests/test_x.py", 1, "x")
+    report = pytest.TestReport("x", place, {}, "failed", failure, "call")
+    assert skip_without_pairsift(report).outcome == outcome
 
 
 WORK = "sum(range(2 * 10**7))"
