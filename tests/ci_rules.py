@@ -20,7 +20,7 @@ NOT_INSTALLED = re.compile(
 # What a failure names where the folder pairsift is absent; benchmark, filters and downstream cannot import it, as
 # `tests.lints` holds, so the test asked for the demo or for a study.
 PAIRSIFT = re.compile(
-    r"package pairsift, which has these files|No module named '(pairsift|tools)|locating target 'pairsift"
+    r"package pairsift, which has these files|No module named \\?'(pairsift|tools)|locating target 'pairsift"
     r"|cannot import name .* from 'tests\."
 )
 OTHER_TIERS = {"slow", "full", "tools", "gpu", "perf"}
@@ -36,10 +36,16 @@ def fail_if_not_installed(report: Any) -> Any:
     return report
 
 
+def lacks_pairsift(text: str) -> str:
+    """Why a test with this output or failure is skipped where the folder pairsift is absent; empty if it is there."""
+    needed = PAIRSIFT.search(text) if find_spec("pairsift") is None else None
+    return f"needs pairsift ({needed[0]})" if needed else ""
+
+
 def skip_without_pairsift(report: Any) -> Any:
     """Turn a failure for want of pairsift into a skip, where that package is absent."""
-    if report.failed and find_spec("pairsift") is None and (needed := PAIRSIFT.search(str(report.longrepr))):
-        report.outcome, report.longrepr = "skipped", (__file__, 1, f"Skipped: needs pairsift ({needed[0]})")
+    if report.failed and (reason := lacks_pairsift(str(report.longrepr))):
+        report.outcome, report.longrepr = "skipped", (__file__, 1, f"Skipped: {reason}")
     return report
 
 

@@ -20,6 +20,7 @@ from hydra.plugins.config_source import ConfigResult, ConfigSource
 from benchmark.core import launch
 from tests.ci_rules import (
     fail_if_not_installed,
+    lacks_pairsift,
     limit_of_processor_time,
     skip_without_pairsift,
     time_imports,
@@ -124,7 +125,10 @@ def run(capfd: pytest.CaptureFixture[str], cache: Path) -> Run:
     """The command line in this process: a process of its own would spend seconds on importing torch."""
 
     def call(*arguments: str) -> Done:
-        return Done(run_main(*arguments), *capfd.readouterr())
+        done = Done(run_main(*arguments), *capfd.readouterr())
+        if reason := lacks_pairsift(done.stderr):
+            pytest.skip(reason)
+        return done
 
     return call
 
@@ -140,7 +144,7 @@ def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
         folder.parent.mkdir(exist_ok=True)
         with FileLock(f"{folder}.lock"):
             if not finished.exists():
-                folder.mkdir()
+                folder.mkdir(exist_ok=True)  # a build may have skipped the test
                 build(folder)
                 finished.touch()
         return folder

@@ -28,6 +28,8 @@ def copy_checkout(folder: Path) -> None:
         if not name.startswith(LEFT_OUT) and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)  # some tests ask git for the files
+    subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
     (folder / "sitecustomize.py").write_text(FORGET_CHECKOUT)
 
 
