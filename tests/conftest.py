@@ -126,7 +126,7 @@ def run(capfd: pytest.CaptureFixture[str], cache: Path) -> Run:
 
     def call(*arguments: str) -> Done:
         done = Done(run_main(*arguments), *capfd.readouterr())
-        if reason := lacks_pairsift(done.stderr):
+        if reason := lacks_pairsift(done.stdout + done.stderr):
             pytest.skip(reason)
         return done
 
