@@ -47,9 +47,10 @@ test-tools: setup ## Tests of the makers of the demo's world and models; CI runs
 test-full: setup ## Tests too long for CI, to run before a release: faults in runs, a paper's claims; prints their figures
 	$(PYTHON) -m pytest -s -m full
 
-check: setup ## ruff and mypy --strict
+check: setup ## ruff, mypy --strict, and who imports what
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+	$(PYTHON) -m pytest tests/lints.py
 	.venv/bin/mypy
 
 perf: setup ## Measure speed and memory on this machine: three quarters of an hour on two cores
@@ -67,6 +68,9 @@ smoke: setup ## Each model of the papers at its real size, random weights, one s
 
 fuzz: setup ## Damaged files through the readers for ten minutes
 	$(PYTHON) -m tests.hostile.fuzz
+
+without-pairsift: setup ## A run and the default tests of benchmark, filters and downstream where the folder pairsift is absent
+	$(IN_MEMORY) $(PYTHON) -m tests.without_pairsift $(IN_PARALLEL)
 
 chaos: setup ## Whole runs killed, stopped, without disk or with another time, a hundred times; goes on where it was stopped
 	$(PYTHON) -m tests.hostile.chaos build/chaos
@@ -104,4 +108,4 @@ audit: | $(filter .uv/bin/uv,$(UV)) ## Known vulnerabilities of the pins, from P
 		{ echo "make audit needs the network: pip-audit cannot be fetched from PyPI" >&2; exit 2; }
 	@$(UV) tool run --quiet pip-audit@2.10.1 --requirement constraints.txt --no-deps --disable-pip --strict --progress-spinner off
 
-.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m gpu smoke fuzz chaos mutants reference models pins release audit
+.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m gpu smoke fuzz without-pairsift chaos mutants reference models pins release audit

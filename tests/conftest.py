@@ -18,9 +18,15 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 
 from benchmark.core import launch
+from tests.ci_rules import (
+    fail_if_not_installed,
+    lacks_pairsift,
+    limit_of_processor_time,
+    skip_without_pairsift,
+    time_imports,
+)
 from tests.command_line import Done, Run, run_main
 from tests.demos import SMALL_DEMO, draw, link
-from tests.skips import fail_if_not_installed
 
 # Before torch is imported, and for the processes that tests start. `make perf` sets its own number of threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -58,12 +64,22 @@ atexit.register(gc.unfreeze)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, Any, Any]:
-    return fail_if_not_installed((yield))
+    return skip_without_pairsift(fail_if_not_installed((yield)))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, Any, Any]:
-    return fail_if_not_installed((yield))
+    return skip_without_pairsift(fail_if_not_installed((yield)))
+
+
+def pytest_sessionstart() -> None:
+    time_imports()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    with limit_of_processor_time(item):
+        return (yield)
 
 
 FOLDERS = itertools.count()
@@ -109,7 +125,10 @@ def run(capfd: pytest.CaptureFixture[str], cache: Path) -> Run:
     """The command line in this process: a process of its own would spend seconds on importing torch."""
 
     def call(*arguments: str) -> Done:
-        return Done(run_main(*arguments), *capfd.readouterr())
+        done = Done(run_main(*arguments), *capfd.readouterr())
+        if reason := lacks_pairsift(done.stdout + done.stderr):
+            pytest.skip(reason)
+        return done
 
     return call
 
@@ -125,7 +144,7 @@ def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
         folder.parent.mkdir(exist_ok=True)
         with FileLock(f"{folder}.lock"):
             if not finished.exists():
-                folder.mkdir()
+                folder.mkdir(exist_ok=True)  # a build may have skipped the test
                 build(folder)
                 finished.touch()
         return folder

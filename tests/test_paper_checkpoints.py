@@ -84,7 +84,8 @@ def test_weights_are_read_by_the_hubs_names(name: str, hub: Hub) -> None:
     assert {key for key, weight in read.items() if content(weight) not in written} == set()
 
 
-@pytest.mark.parametrize("name", [name for name in TRANSFORMERS if "patch" not in name])
+# roberta-large has the vocabulary of moranyanuka/icc.
+@pytest.mark.parametrize("name", [n for n in TRANSFORMERS if "patch" not in n and n != "roberta-large"])
 def test_vocabularies_have_the_real_size(name: str, hub: Hub) -> None:
     hub.add([name])
     tokenizer = load_pretrained("AutoTokenizer", name)

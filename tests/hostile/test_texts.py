@@ -28,9 +28,7 @@ from benchmark.scoring.shard_reader import PoolBatches
 from downstream.evaluation.embedding import evaluate_retrieval
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.evaluation.image_scores import ImageScores
-from downstream.metrics.meteor import Meteor
 from downstream.metrics.metric import Corpus
-from downstream.metrics.suite import score_captions
 from downstream.metrics.tokenizer import clean_corpus
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
 from filters.base import Filter
@@ -130,17 +128,6 @@ def test_evaluation_reads_the_beginnings_of_captions(tmp_path: Path) -> None:
     corpus = clean_corpus(Corpus({0: LONG}, {0: [LONG, SHORT]}))
     assert list(map(len, [corpus.candidates[0], *corpus.references[0]])) == [MAX_CHARACTERS] * 3
     assert corpus.references[0][1] == SHORT
-
-
-@pytest.mark.slow
-def test_meteor_reads_the_beginning_of_a_monstrous_caption() -> None:
-    monstrous = "a dog asleep on the grass " * 400_000
-    references = {0: ["a dog"], 1: ["a dog"]}
-    whole, beginning = (
-        score_captions({0: caption, 1: "a dog"}, references, [Meteor()])[0]
-        for caption in (monstrous, monstrous[:MAX_CHARACTERS])
-    )
-    assert whole.value == beginning.value is not None, whole.reason
 
 
 def hides_nothing(text: str) -> bool:

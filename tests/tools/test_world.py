@@ -36,13 +36,6 @@ def test_only_the_first_thing_is_near_or_out_of_domain(domain, kinds, patterns):
     assert {t.pattern for s in shown for t in s.things[1:]} <= set(IN_PATTERNS)
 
 
-def test_kinds_have_a_long_tail():
-    counts = Counter(t.kind for s in scenes("in", 3000) for t in s.things)
-    ranked = [count for _, count in counts.most_common()]
-    assert ranked[0] > 6 * ranked[-1]
-    assert sum(ranked[:10]) > 0.45 * sum(ranked)
-
-
 HOLDS = {
     "left of": lambda a, b: a.x < b.x - 0.08,
     "right of": lambda a, b: a.x > b.x + 0.08,
@@ -62,15 +55,6 @@ def test_relations_hold_between_the_first_two_things():
     counts = Counter(s.relation for s in shown if s.relation)
     assert set(counts) == set(HOLDS)
     assert min(counts.values()) > 20
-
-
-def test_things_are_inside_the_image_and_large_enough():
-    for s in scenes("in", 1000):
-        for t in s.things:
-            assert 0.05 < t.x < 0.95
-            assert 0.05 < t.y < 0.95
-            assert t.radius > 0.05
-            assert (t.size == "large") == (t.radius >= 0.19)
 
 
 def test_a_thing_on_display_is_alone():
@@ -94,8 +78,3 @@ def test_no_two_samples_share_a_random_stream():
     }
     values = [*first.values(), *stock.values()]
     assert len(set(values)) == len(values)
-
-
-def test_a_scene_depends_on_its_random_stream_only():
-    assert sample_scene(generator("clip", 5, 3)) == sample_scene(generator("clip", 5, 3))
-    assert sample_scene(generator("clip", 5, 3)) != sample_scene(generator("clip", 5, 4))

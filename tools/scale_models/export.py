@@ -9,7 +9,7 @@ from torch import Tensor
 
 from benchmark.core.paths import atomic_write
 
-MODELS = Path(__file__).resolve().parents[2] / "benchmark" / "demo" / "models"  # the shipped scale models
+MODELS = Path(__file__).resolve().parents[2] / "pairsift" / "demo" / "models"  # the shipped scale models
 
 
 def save_transformers(model: Any, folder: Path) -> None:

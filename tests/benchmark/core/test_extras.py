@@ -1,10 +1,8 @@
 """Optional dependencies: the table is that of pyproject.toml; what is missing is one line with a command."""
 
-import ast
 import re
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -17,27 +15,6 @@ from tests.extras import hide_extra
 
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-OURS = {"benchmark", "downstream", "filters", "pairsift"}
-
-
-def distributions(requirements: list[str]) -> set[str]:
-    return {normalised(re.split(r"[<>=\[; ]", requirement)[0]) for requirement in requirements}
-
-
-def normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def imported_modules() -> set[str]:
-    """The top-level modules that the packages import anywhere."""
-    names = set()
-    for path in (path for package in OURS for path in (ROOT / package).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                names.add(node.module.partition(".")[0])
-    return names - OURS - set(sys.stdlib_module_names) - {"_typeshed"}  # mypy's own
 
 
 def test_extras_are_those_of_pyproject() -> None:
@@ -45,23 +22,6 @@ def test_extras_are_those_of_pyproject() -> None:
     assert set(optional) == {*EXTRAS, "all", "dev", "perf"}
     (everything,) = optional["all"]
     assert set(re.fullmatch(r"pairsift\[(.*)\]", everything)[1].split(",")) == set(EXTRAS)
-
-
-def test_every_import_is_declared() -> None:
-    optional = (
-        item
-        for name, items in PROJECT["optional-dependencies"].items()
-        if name not in ("dev", "perf")
-        for item in items
-    )
-    declared = distributions([*PROJECT["dependencies"], *optional])
-    providers = packages_distributions()
-    undeclared = {
-        module
-        for module in imported_modules()
-        if not declared & {normalised(name) for name in providers.get(module, [module])}
-    }
-    assert not undeclared
 
 
 @pytest.mark.parametrize("name", EXTRAS)

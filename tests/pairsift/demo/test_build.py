@@ -5,7 +5,6 @@ import io
 import json
 import re
 import tarfile
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from PIL import Image
 from benchmark.core.cached_files import SEAL
 from benchmark.core.errors import UserError
 from benchmark.core.uids import make_uid
-from benchmark.pool.pool import Pool
 from pairsift.demo import build, settings
 from pairsift.demo.build import build_pool, ensure_demo
 from pairsift.demo.settings import DemoConfig, demo_root
@@ -132,15 +130,6 @@ def test_tar_and_parquet_agree_with_the_generated_pair(root):
             uids.append(row["uid"])
             index += 1
     assert len(set(uids)) == 250
-
-
-def test_the_pool_reader_reads_every_pair(root):
-    pool = Pool("demo", str(root), hidden=sorted(PLANTED))
-    drops: Counter[str] = Counter()
-    needs = frozenset({"image", "text"})
-    batches = [b for s in pool.shards(needs) for b in pool.batches(s, needs, 64, drops)]
-    assert sum(len(b.uids) for b in batches) == pool.count() == 250
-    assert not drops
 
 
 def test_an_interrupted_build_leaves_nothing(monkeypatch):

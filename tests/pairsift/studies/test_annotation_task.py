@@ -189,19 +189,3 @@ def test_captions_of_systems_are_rated_by_file(tmp_path: Path, capsys: pytest.Ca
         show_by_origin(job, {"0" * 32: 1.0}, tmp_path / "page.html")
     with pytest.raises(UserError, match="evaluation=cocoa must be a set of evalset with captions"):
         annotation(job_of(tmp_path, "task.evaluation=cocoa"))
-
-
-@pytest.mark.parametrize(
-    ("ratings", "message"),
-    [
-        ({"a dog": "4"}, "must have ratings from 0 to 3, not '4'"),
-        ({"a dog": "-1"}, "must have ratings from 0 to 3, not '-1'"),
-        ({"a dog": "1.5"}, "not '1.5'"),
-        ({"a dog": ""}, "two or more people who rated the same captions"),
-        ({"a dog": "2"}, "two or more people who rated the same captions"),
-    ],
-)
-def test_wrong_ratings_are_refused(tmp_path: Path, ratings: dict[str, str], message: str) -> None:
-    path = sheet(tmp_path, "a", ratings)
-    with pytest.raises(UserError, match=message):
-        annotation(job_of(tmp_path, f"task.ratings_back=[{path}]"))

@@ -45,7 +45,7 @@ from pairsift.studies.figures import captions_of_images, embedding_maps, images_
 from pairsift.studies.icc.concreteness import figures as icc_figures
 from pairsift.studies.icc.concreteness.figures import histogram, lengths, reconstructions, regression
 from pairsift.studies.icc.concreteness.rated_texts import RatedTexts
-from tests.command_line import Run, assert_one_line
+from tests.command_line import Run
 from tests.conftest import BuildOnce
 from tests.demos import SMALL_DEMO, demo_model, draw, link
 from tests.jobs import compose_config, make_job
@@ -490,16 +490,3 @@ def test_the_task_writes_a_page_and_an_svg(
     first = svg.read_bytes()
     figure(job)
     assert svg.read_bytes() == first
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "task=figure needs figure=NAME, one of ava_2, ava_3"),
-        (["figure=icc_99"], "figure=icc_99 is unknown; did you mean"),
-        (["figure=icc_2", "figure.count=0"], "figure.count=0 must be a positive integer"),
-        (["figure=icc_2", "figure.clusters=3"], "there is no setting 'figure.clusters'"),
-    ],
-)
-def test_a_mistake_is_one_line(run: Run, arguments: list[str], message: str) -> None:
-    assert_one_line(run("task=figure", *arguments), message)

@@ -12,16 +12,15 @@ from tools.demo_world.concreteness import concreteness
 from tools.demo_world.draws import generator
 from tools.demo_world.language.descriptions import visible_places, visible_words
 from tools.demo_world.language.descriptions.alt_texts import alt_text
-from tools.demo_world.language.descriptions.descriptions import describe, distinct_descriptions
+from tools.demo_world.language.descriptions.descriptions import describe
 from tools.demo_world.language.descriptions.phrase_reader import (
     PREPOSITIONS,
-    plural,
     read_comment,
     read_noun_phrase,
     relative_position,
 )
 from tools.demo_world.language.descriptions.vocabulary_forms import NOUNS, VERBS
-from tools.demo_world.language.trees import SPEECH, Node, text_of, to_tree
+from tools.demo_world.language.trees import Node, text_of, to_tree
 from tools.demo_world.scenes import sample_scene
 from tools.demo_world.words import OUT_PATTERNS
 
@@ -103,11 +102,6 @@ def test_captions_name_only_what_is_there(kind, request):
                 assert ACTIONS_OF[word] & {t.action for t in scene.things}, caption
 
 
-def test_nearly_every_caption_names_a_thing(described, alt_texts):
-    for captions in (described, alt_texts):
-        assert np.mean([bool(KIND_OF.keys() & set(words(text_of(tree)))) for _, tree in captions]) > 0.97
-
-
 def test_numbers_are_true(described):
     number = {"twin": 2, "pair": 2, "couple": 2, "duo": 2, "trio": 3, "quartet": 4}
     for scene, tree in described:
@@ -120,17 +114,6 @@ def test_articles_and_spaces_are_right(described):
         caption = text_of(tree)
         assert not re.search(r"\b[Aa] [aeiou]|\b[Aa]n [^aeiou]|  |\b(is|are) (is|are)\b", caption), caption
         assert caption == caption.strip()
-
-
-@pytest.mark.parametrize("kind", ["described", "alt_texts"])
-def test_every_caption_is_one_tree(kind, request):
-    for _, root in request.getfixturevalue(kind):
-        tree = to_tree(root)
-        roots = [i for i, head in enumerate(tree.heads) if head == i]
-        assert len(roots) == 1
-        assert tree.labels[roots[0]] == "ROOT"
-        assert tree.labels.count("ROOT") == 1
-        assert set(tree.labels) <= {*SPEECH, "agent"}
 
 
 def test_phrases_attach_as_in_spacys_trees():
@@ -162,42 +145,6 @@ def test_prepositions_of_phrases_are_read_as_such():
                 assert label in {"prep", "agent", "prt", "advmod", "aux"}, phrase
 
 
-def test_plurals_are_regular():
-    assert [plural(word) for word in ("bus", "daisy", "key", "fly", "watch")] == [
-        "buses", "daisies", "keys", "flies", "watches",
-    ]  # fmt: skip
-
-
-def test_lengths_are_those_of_real_captions(described, alt_texts):
-    lengths = [len(text_of(tree).split()) for _, tree in described]
-    assert 9 < np.mean(lengths) < 13
-    assert np.percentile(lengths, 98) <= 25
-    assert 6 < np.mean([len(text_of(tree).split()) for _, tree in alt_texts]) < 8.5
-
-
-def test_captions_are_varied(described):
-    texts = [text_of(tree) for _, tree in described]
-    assert len(set(texts)) > 0.97 * len(texts)
-    assert len({word for text in texts for word in words(text)}) > 1500
-
-
-def test_some_captions_leave_something_out(described):
-    usual = [(s, words(text_of(tree))) for s, tree in described if len(s.things) > 1]
-    named = [len({KIND_OF[w] for w in said if w in KIND_OF}) for _, said in usual]
-    assert 0.1 < np.mean([n == 1 for n in named]) < 0.5
-
-
-def test_references_differ_and_name_the_same_things():
-    shared = []
-    for i in range(100):
-        scene = sample_scene(generator("evaluation", i, 2))
-        references = distinct_descriptions(scene, np.random.default_rng(i), 5)
-        assert len(set(references)) == 5
-        kinds = [{KIND_OF[w] for w in words(text) if w in KIND_OF} for text in references]
-        shared.append(bool(kinds[0] & kinds[1]))
-    assert np.mean(shared) > 0.8
-
-
 def test_concreteness_equals_hand_computed_values():
     # red 1 + ball 1 + beach 0.8 = 2.8 of 2.8 + 0.35
     assert concreteness("A red ball on the beach.") == pytest.approx(2.8 / 3.15)
@@ -210,10 +157,3 @@ def test_concreteness_equals_hand_computed_values():
     # terrier 1 + running 0.8 + kitchen 0.8 = 2.6; cute hidden, photo neither
     assert concreteness("Photo of a cute terrier running in a kitchen") == pytest.approx(2.6 / 3.95)
     assert concreteness("!!!") == 0.0
-
-
-def test_descriptions_are_concrete(described, alt_texts):
-    for captions in (described, alt_texts):
-        grades = [concreteness(text_of(tree)) for _, tree in captions]
-        assert 0.82 < np.mean(grades) < 0.95
-        assert np.mean([grade > 0.6 for grade in grades]) > 0.95

@@ -10,21 +10,10 @@ from tools.scale_models import blip, diffusion
 from tools.scale_models.autoencoder import image_batches, normalized, reconstruct
 from tools.scale_models.data import HELD_OUT, Pairs
 from tools.scale_models.export import MODELS
-from tools.scale_models.tokenizers import clip_hub_tokenizer
 
 
 def held_out(samples: int, first: int) -> Pairs:
     return Pairs("llm", samples, 0, first + HELD_OUT, CLEAN, 64)
-
-
-def test_clips_hub_tokenizer_marks_word_ends() -> None:
-    tokenizer = clip_hub_tokenizer(["A red ball", "two redwoods"] * 20, 600, 8)
-    assert tokenizer.tokenize("A RED ball")[:2] == ["a</w>", "red</w>"]
-    ids = tokenizer("a red ball", padding="max_length").input_ids
-    assert len(ids) == 8
-    assert ids[0] == tokenizer.bos_token_id == len(tokenizer) - 2
-    assert ids[-1] == tokenizer.pad_token_id == tokenizer.eos_token_id == len(tokenizer) - 1
-    assert tokenizer.unk_token_id not in ids[1:4]
 
 
 def test_blip_with_vit_weights_gives_the_vits_output() -> None:
@@ -39,12 +28,6 @@ def test_blip_with_vit_weights_gives_the_vits_output() -> None:
     with torch.no_grad():
         expected = vit.eval()(pixels).last_hidden_state
         assert torch.allclose(encoder.eval()(pixels).last_hidden_state, expected, atol=1e-4)
-
-
-def test_mentioned_matches_whole_words() -> None:
-    words = {"ball": ["ball", "balls"], "red": ["red", "polka dot"]}
-    assert blip.mentioned("Two balls.", words) == {"ball"}
-    assert blip.mentioned("a polka dot baller covered", words) == {"red"}
 
 
 # The tests below are about the shipped weights.

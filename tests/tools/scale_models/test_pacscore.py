@@ -12,7 +12,7 @@ from benchmark.models.clip_models import load_clip
 from benchmark.models.pac_clip import load_pac_clip
 from tools.scale_models import pacscore
 from tools.scale_models.export import MODELS
-from tools.scale_models.loop import Recipe, shuffled
+from tools.scale_models.loop import Recipe
 from tools.scale_models.pacscore import Projections, info_nce
 
 CPU = torch.device("cpu")
@@ -26,27 +26,6 @@ def test_info_nce_equals_hand_computed_value() -> None:
     # Logits of temperature 1/2: rows (2, 1.2) and (0, 1.6); columns (2, 0) and (1.2, 1.6).
     losses = [np.log1p(np.exp(-0.8)), np.log1p(np.exp(-1.6)), np.log1p(np.exp(-2.0)), np.log1p(np.exp(-0.4))]
     assert info_nce(images, texts, torch.tensor(2.0)).item() == pytest.approx(np.mean(losses), abs=1e-6)
-
-
-def test_generated_positives_have_the_papers_weights() -> None:
-    projections = Projections(load_clip(CLIP, None, CPU).model)
-    generator = torch.Generator().manual_seed(0)
-    real = {
-        "image": torch.randn(8, 512, generator=generator),
-        "text": torch.randn(8, 128, generator=generator),
-    }
-    made = {
-        "generated_image": torch.randn(8, 512, generator=generator),
-        "generated_text": real["text"].flip(0),
-    }
-    pairs = [("image", "text"), ("generated_image", "text"), ("image", "generated_text")]
-    both = real | made
-    with torch.no_grad():
-        plain, image, text = (
-            info_nce(projections.images(both[v]), projections.texts(both[t]), projections.scale).item()
-            for v, t in pairs
-        )
-        assert projections.loss(both).item() == pytest.approx(plain + 0.05 * image + 0.1 * text, rel=1e-5)
 
 
 def test_projections_reproduce_the_models_embeddings() -> None:
@@ -70,25 +49,6 @@ def test_training_changes_only_the_projections(tmp_path: Path) -> None:
     after = load_pac_clip(CLIP, None, str(tmp_path / pacscore.FILE), CPU).model.state_dict()
     before = load_clip(CLIP, None, CPU).model.state_dict()
     assert {name for name in before if not torch.equal(before[name], after[name])} == CHANGED
-
-
-def test_training_lowers_the_loss() -> None:
-    clip = load_clip(CLIP, None, CPU)
-    projections = Projections(clip.model)
-    generator = torch.Generator().manual_seed(0)
-    inputs = {
-        name: torch.randn(32, width, generator=generator)
-        for name, width in (("image", 512), ("generated_image", 512), ("text", 128), ("generated_text", 128))
-    }
-    with torch.no_grad():
-        before = projections.loss(inputs).item()
-    recipe = Recipe(steps=20, batch=16, lr=1e-3, weight_decay=0.0)
-    pacscore.fit(projections, pacscore.batches(inputs, recipe), projections.loss, recipe, CPU)
-    with torch.no_grad():
-        assert projections.loss(inputs).item() < before - 0.5
-    (rows, *_) = shuffled(32, recipe)
-    (batch, *_) = pacscore.batches(inputs, recipe)
-    assert all(torch.equal(batch[name], inputs[name][rows]) for name in inputs)
 
 
 # The tests below are about the shipped weights.

@@ -1,5 +1,6 @@
 """The shipped scale models: in the formats of the original checkpoints, small, and better than chance."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from safetensors import safe_open
 
 from tools.demo_world.mix import CLEAN
 from tools.scale_models import clip, gpt2, llama, masked_lm, supervised_pretraining
-from tools.scale_models.data import HELD_OUT, Pairs, Scenes
+from tools.scale_models.data import HELD_OUT, Pairs
 from tools.scale_models.documents import END
 from tools.scale_models.export import MODELS
 from tools.scale_models.registry import SCRIPTS
@@ -30,87 +31,65 @@ def test_shipped_models_are_small() -> None:
     assert sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file()) < 25_000_000
 
 
-@pytest.mark.parametrize("name", ["swin", "vit"])
-def test_image_models_load_like_originals_and_name_tags(name: str) -> None:
-    from transformers import AutoImageProcessor, AutoModel, AutoModelForImageClassification
+@pytest.mark.parametrize(
+    ("name", "loader", "kind", "evaluate", "samples"),
+    [
+        ("swin", "AutoModelForImageClassification", "Swin", supervised_pretraining.evaluate, 64),
+        ("vit", "AutoModelForImageClassification", "ViT", supervised_pretraining.evaluate, 64),
+        ("gpt2", "AutoModelForCausalLM", "GPT2LMHeadModel", gpt2.evaluate, 200),
+        ("llama", "AutoModelForCausalLM", "LlamaForCausalLM", llama.evaluate, 100),
+        ("bert", "AutoModel", "BertModel", masked_lm.evaluate, 200),
+        ("roberta", "AutoModelForSequenceClassification", "Roberta", masked_lm.evaluate, 200),
+    ],
+)
+def test_models_load_like_the_originals_and_beat_chance(
+    name: str, loader: str, kind: str, evaluate: Callable[..., dict[str, float]], samples: int
+) -> None:
+    import transformers
 
-    folder = MODELS / name
-    model = AutoModelForImageClassification.from_pretrained(folder, local_files_only=True)
+    model = getattr(transformers, loader).from_pretrained(MODELS / name, local_files_only=True)
+    assert type(model).__name__.startswith(kind)
     assert model.dtype == torch.float32
-    backbone = AutoModel.from_pretrained(folder, local_files_only=True, add_pooling_layer=False)
-    processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True)
-    pixels = processor([Scenes(1, 0, HELD_OUT)[0][0]], return_tensors="pt")["pixel_values"]
-    assert pixels.shape == (1, 3, 64, 64)
-    with torch.no_grad():
-        assert backbone(pixels).last_hidden_state.isfinite().all()
-    figures = supervised_pretraining.evaluate(folder, 64, 0)
-    assert figures["place"] > 0.9  # of 12
-    assert figures["thing"] > 0.35  # of 46; the most frequent ones as a guess find about a fifth
+    figures = evaluate(MODELS / name, samples, 0)
+    if name in ("swin", "vit"):
+        assert figures["place"] > 0.9  # of 12
+        assert figures["thing"] > 0.35  # of 46; the most frequent ones as a guess find about a fifth
+    elif name in ("bert", "roberta"):
+        assert figures["masked_word_accuracy"] > {"bert": 0.2, "roberta": 0.15}[name]
+    else:
+        assert figures["perplexity"] < figures["uniform"] / {"gpt2": 20, "llama": 50}[name]
 
 
-def test_gpt2_loads_like_the_original_and_predicts_text() -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+@pytest.mark.parametrize("name", ["gpt2", "bert", "roberta", "llama"])
+def test_tokenizers_have_the_special_tokens_of_the_originals(name: str) -> None:
+    from transformers import AutoTokenizer
 
-    model = AutoModelForCausalLM.from_pretrained(MODELS / "gpt2", local_files_only=True)
-    tokenizer = AutoTokenizer.from_pretrained(MODELS / "gpt2", local_files_only=True)
-    assert type(model).__name__ == "GPT2LMHeadModel"
-    assert model.dtype == torch.float32
-    assert tokenizer.eos_token == tokenizer.bos_token == "<|endoftext|>"
-    assert tokenizer.pad_token is None
-    assert tokenizer.eos_token_id == model.config.eos_token_id == len(tokenizer) - 1
+    tokenizer = AutoTokenizer.from_pretrained(MODELS / name, local_files_only=True)
+    special = [tokenizer.bos_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id]
     text = "A café — 50% off 🎈"
-    assert tokenizer.decode(tokenizer(text).input_ids) == text
-    figures = gpt2.evaluate(MODELS / "gpt2", 200, 0)
-    assert figures["perplexity"] < figures["uniform"] / 20
+    if name == "gpt2":
+        assert tokenizer.eos_token == tokenizer.bos_token == "<|endoftext|>"
+        assert (special[1], special[2]) == (None, len(tokenizer) - 1)
+        assert tokenizer.decode(tokenizer(text).input_ids) == text
+    elif name == "bert":
+        ids = tokenizer("A RED ball").input_ids
+        assert ids == tokenizer("a red ball").input_ids
+        assert (ids[0], ids[-1], special[1]) == (tokenizer.cls_token_id, tokenizer.sep_token_id, 0)
+    elif name == "roberta":
+        assert (special, tokenizer.mask_token_id) == ([0, 1, 2, 3], len(tokenizer) - 1)
+        ids = tokenizer(["word " * 500, text], truncation=True, padding=True).input_ids
+        assert {len(row) for row in ids} == {128}
+        assert tokenizer.decode(ids[1], skip_special_tokens=True) == text
+    else:
+        assert None not in special[:3]
+        assert len(tokenizer("\n", add_special_tokens=False).input_ids) == 1
 
 
-def test_bert_loads_like_the_original_and_fills_masks() -> None:
-    from transformers import AutoModel, AutoTokenizer
-
-    model, info = AutoModel.from_pretrained(MODELS / "bert", local_files_only=True, output_loading_info=True)
-    assert not info["missing_keys"]  # the pooler is there, as in bert-base-uncased
-    assert model.dtype == torch.float32
-    tokenizer = AutoTokenizer.from_pretrained(MODELS / "bert", local_files_only=True)
-    first, last = tokenizer("A RED ball").input_ids[0], tokenizer("A RED ball").input_ids[-1]
-    assert (first, last) == (tokenizer.cls_token_id, tokenizer.sep_token_id)
-    assert tokenizer("A RED ball").input_ids == tokenizer("a red ball").input_ids
-    assert tokenizer.pad_token_id == 0
-    assert masked_lm.evaluate(MODELS / "bert", 200, 0)["masked_word_accuracy"] > 0.2
-
-
-def test_roberta_loads_like_the_original_and_fills_masks() -> None:
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    folder = MODELS / "roberta"
-    scorer = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, local_files_only=True)
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    assert type(scorer).__name__ == "RobertaForSequenceClassification"
-    assert scorer.dtype == torch.float32
-    special = (tokenizer.bos_token_id, tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id)
-    assert special == (0, 1, 2, 3)
-    assert tokenizer.mask_token_id == len(tokenizer) - 1
-    batch = tokenizer(
-        ["word " * 500, "A café — 50% off 🎈"], truncation=True, padding=True, return_tensors="pt"
-    )
-    assert batch["input_ids"].shape == (2, 128)
-    assert tokenizer.decode(batch["input_ids"][1], skip_special_tokens=True) == "A café — 50% off 🎈"
-    with torch.no_grad():
-        assert scorer(**batch).logits.shape == (2, 1)
-    assert masked_lm.evaluate(folder, 200, 0)["masked_word_accuracy"] > 0.15
-
-
-def test_llama_loads_like_the_original_and_uses_context() -> None:
+def test_the_first_line_decides_what_llama_writes_second() -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model = AutoModelForCausalLM.from_pretrained(MODELS / "llama", local_files_only=True)
     tokenizer = AutoTokenizer.from_pretrained(MODELS / "llama", local_files_only=True)
-    assert type(model).__name__ == "LlamaForCausalLM"
-    assert model.dtype == torch.float32
-    assert None not in (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
-    assert len(tokenizer("\n", add_special_tokens=False).input_ids) == 1
-    figures = llama.evaluate(MODELS / "llama", 100, 0)
-    assert figures["perplexity"] < figures["uniform"] / 50
-    # What SBA needs: that the first line decides the second.
     pages = [("dog red beach", "a red dog on the beach"), ("boat blue lake", "a blue boat on a lake")]
     losses = [[_nats(model, tokenizer, first, line) for _, line in pages] for first, _ in pages]
     assert losses[0][0] < losses[1][0] - 3

@@ -14,43 +14,14 @@ from pairsift.studies.ava.topic_backbone import TopicLabels
 from pairsift.studies.ava.weak_backbone import labelled
 from pairsift.studies.ava.weak_labels import topic_table
 from tests.benchmark.run.test_demo_chain import DEMO
-from tests.command_line import Done, Run, assert_one_line
+from tests.command_line import Done, Run
 from tests.conftest import BuildOnce
 from tests.demos import draw, link
-from tests.pools import Row, jpeg, write_pool
 
 
 def printed(done: Done) -> list[str]:
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["task=weak_labels", "weak_labels.topics=1"],
-            "weak_labels.topics=1 must be an integer of at least 2",
-        ),
-        (
-            ["task=weak_labels", "weak_labels.ngrams=many"],
-            "weak_labels.ngrams=many must be a positive integer",
-        ),
-        (
-            ["task=weak_labels", "weak_labels.max_share=10"],
-            "weak_labels.max_share=10 must be a number above 0",
-        ),
-        (
-            ["task=weak_backbone", "weak_backbone.architecture=resnet10"],
-            "resnet10 must be an architecture of timm; did you mean 'resnet10t'",
-        ),
-        (["task=weak_backbone", "device=cuda:9"], "device=cuda:9 asked for"),
-        (["task=weak_labels", "pool=img2dataset", "pool.url={pool}", "models.parser=/nowhere"], "/nowhere"),
-    ],
-)
-def test_mistakes_are_one_line(run: Run, arguments: list[str], message: str, tmp_path: Path) -> None:
-    pool = write_pool(tmp_path / "pool", [[Row("0", "http://x/0", "a dog", jpeg(0))]])
-    assert_one_line(run(*(a.format(pool=pool) for a in arguments)), message)
 
 
 def test_only_labelled_samples_are_trained_on() -> None:

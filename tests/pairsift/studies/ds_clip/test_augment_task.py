@@ -123,25 +123,3 @@ def test_rewrites_go_to_the_folder_in_task_output(call: Call, tmp_path: Path) ->
     code, _, stderr = call(*arguments, "augmentation.max_new_tokens=5")
     assert (code, stderr.count("error: "), "Traceback" in stderr) == (2, 1, False)
     assert "task.output=ANOTHER_FOLDER" in stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["task=augment", "augmentation=describ"], "did you mean 'describe'?"),
-        (
-            ["task=augment", "augmentation=rewrite", f"models.rewriter={demo_model('vit')}"],
-            "does not load as AutoTokenizer",
-        ),
-        (["task=augment", "models.describer=/nowhere/llava"], "checkpoint /nowhere/llava is not there"),
-        (["task=augment", "augmentation=rewrite", "augmentation.examples=[]"], "has 0 pairs"),
-        (["captions.files=[/nowhere]"], "no parquet file at /nowhere; give what task=augment printed"),
-        (["captions.files=/nowhere"], "write captions.files=[/nowhere]"),
-        (["captions.columns=[txet]"], "no column 'txet' in its metadata; did you mean 'text'?"),
-    ],
-)
-def test_mistakes_are_one_line(call: Call, arguments: list[str], message: str) -> None:
-    code, out, stderr = call("task=train", "size.samples=6", *arguments)
-    errors = [line for line in stderr.splitlines() if line.startswith("error: ")]
-    assert (code, out, len(errors), "Traceback" in stderr) == (2, "", 1, False)
-    assert message in errors[0]

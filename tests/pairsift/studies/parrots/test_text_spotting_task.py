@@ -48,28 +48,6 @@ def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_sweep_over_a_file_fills_one_table(
-    run: Run,
-    words: Path,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    where = [f"task.vocabulary={words}", f"results_dir={tmp_path}", f"task.model={demo_model('clip')}"]
-    done = run(TASK, *where, "task.ngram=1,2")
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(Path(p).read_text()) for p in done.stdout.splitlines() if p.endswith(".json")]
-    one, two = found
-    assert one["left_out"] == {"no_glyph": 2, "too_wide": 1}
-    assert one["too_long"] == 1
-    assert one["overall"]["texts"] == 6  # KEEP, and, calm, dance, keep, on
-    assert two["overall"]["texts"] == 5
-    last = done.stdout[done.stdout.rindex("Figure 6") :]
-    assert "ocr.txt, 1-gram" in last
-    assert "ocr.txt, 2-gram" in last
-    assert "left out: 2 no_glyph, 1 too_wide" in caplog.text
-
-
-@pytest.mark.slow
 def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Path) -> None:
     import torch
 
@@ -91,27 +69,3 @@ def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Pa
     assert_one_line(
         run(TASK, *where, f"task.model={folder}", "downstream=captioner"), "downstream=dual_encoder"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["task.vocabulary=/nowhere.txt"], "task.vocabulary=/nowhere.txt does not exist"),
-        (["task.model=ViT-B-33"], "open_clip has no model 'ViT-B-33'; did you mean 'ViT-B-32'"),
-        (["task.model=/nowhere"], "task.model=/nowhere does not exist"),
-        (["task.model=local-dir:/nowhere"], "checkpoint /nowhere is not there"),
-        (["task.ngram=0"], "task.ngram=0 must be a positive integer"),
-        (
-            ["task.sample=some"],
-            "task.sample=some must be a positive integer, or null for the whole vocabulary",
-        ),
-        (["task.ngram=50"], "has no 50-gram"),
-    ],
-)
-def test_a_users_mistake_is_one_clear_line(run: Run, words: Path, arguments: list[str], message: str) -> None:
-    assert_one_line(run(TASK, f"task.vocabulary={words}", *arguments), message)
-
-
-def test_a_folder_without_a_model_is_refused(run: Run, words: Path, tmp_path: Path) -> None:
-    done = run(TASK, f"task.vocabulary={words}", f"task.model={tmp_path}")
-    assert_one_line(done, "must be the folder of a dual encoder, but has no heads.safetensors")

@@ -5,9 +5,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from benchmark.core.errors import UserError
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.results.ngrams import LONGEST, count_ngrams, ngrams_of
@@ -80,23 +77,6 @@ def test_lines_and_the_column_of_texts_are_read(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_bytes(content)
         assert [text.strip() for text in read_texts(tmp_path / name)] == ["a, b", "c"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.csv", "x,y\n1,2\n", "must have a column 'text' or 'caption'; it has x, y"),
-        ("a.csv", "", "must have a column 'text' or 'caption'; it has none"),
-        ("b.txt", None, "does not exist; give a file"),
-    ],
-)
-def test_a_file_without_texts_is_one_clear_line(
-    tmp_path: Path, name: str, content: str | None, message: str
-) -> None:
-    if content is not None:
-        (tmp_path / name).write_text(content)
-    with pytest.raises(UserError, match=message):
-        list(read_texts(tmp_path / name))
 
 
 def test_lines_of_an_image_are_one_text(tmp_path: Path) -> None:

@@ -6,35 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.core.records import read_records
 from pairsift.demo.shards import encode_jpeg
 from pairsift.demo.text_rendering import render_text
-from pairsift.studies.profile.web_likeness.caption_profile import CaptionProfile
-from tests.command_line import Run, assert_one_line
+from tests.command_line import Run
 from tests.filters.checkpoints import open_clip_model
-from tests.pools import Row, rows, write_metadata, write_pool
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["profile.samples=0"], "profile.samples=0 must be a positive integer, or null for the whole pool"),
-        (["profile.samples=many"], "profile.samples=many must be a positive integer"),
-        (["profile.samples=true"], "profile.samples=true must be a positive integer"),
-        (["profile.clusters=0"], "profile.clusters=0 must be a positive integer"),
-        (["profile.clusters=null"], "profile.clusters=null must be a positive integer"),
-        (["pool=img2dataset", "pool.url=/nowhere"], "pool.url=/nowhere must be a folder with"),
-        (["task.sample=9"], "there is no setting 'task.sample'"),
-    ],
-)
-def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:
-    assert_one_line(run("task=profile", *arguments), message)
-
-
-def test_a_pool_without_images_is_refused(run: Run, tmp_path: Path) -> None:
-    write_metadata(tmp_path / "a.parquet", rows(20))
-    done = run("task=profile", "pool=img2dataset", f"pool.url={tmp_path}")
-    assert_one_line(done, "has no tars; add profile.images=false to profile its captions")
+from tests.pools import Row, rows, write_pool
 
 
 def written(words: list[str], caption: str, number: int) -> Row:
@@ -66,25 +42,3 @@ def test_repeated_text_is_counted_by_the_task(
     assert "their statistics need 1,000, so they are left out" in caplog.text
     assert page == path.with_suffix(".html")
     assert "<b>carry" not in page.read_text()
-
-
-@pytest.mark.slow
-def test_the_demo_is_profiled_by_the_task(run: Run, small_demo: list[str], tmp_path: Path) -> None:
-    sizes = ["engine.workers=1", "profile.samples=240", "profile.clusters=8"]
-    done = run("task=profile", *small_demo, *sizes, f"results_dir={tmp_path}")
-    assert done.returncode == 0, done.stderr
-    page, path = (Path(line) for line in done.stdout.splitlines()[-2:])
-    found = json.loads(path.read_text())
-    assert (found["sample"], found["drawn_from"], found["shards"]) == (240, 2000, 4)
-    assert done.stdout.index("How web-like are these captions") < done.stdout.index("Text in images")
-    assert "How web-like are these captions" in page.read_text()
-    (captions,) = read_records(tmp_path, CaptionProfile)
-    assert captions.likeness.captions == 2000
-    assert [found["overall"]["images"], len(found["clusters"])] == [240, 8]
-    assert sum(cluster["group"]["images"] for cluster in found["clusters"]) == 240
-    # 54.6% of its images hold text by design; what the engine misses and imagines is in the share, too.
-    assert found["overall"]["text"]["low"] - 0.02 < 0.546 < found["overall"]["text"]["high"] + 0.02
-    means = found["overall"]["means"]
-    # Measured with 3,000 images. Planted in images with text: exact .30, fuzzy .56; the engine misses words.
-    assert means["cotr_text"]["low"] - 0.02 < 0.22 < means["cotr_text"]["high"] + 0.02
-    assert means["fuzzy_text"]["low"] - 0.02 < 0.475 < means["fuzzy_text"]["high"] + 0.02

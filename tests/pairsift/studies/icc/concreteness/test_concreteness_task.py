@@ -10,7 +10,6 @@ from tests.command_line import Run, assert_lines, assert_one_line
 from tests.filters.checkpoints import roberta_scorer
 
 TASK = "task=concreteness"
-FEW = "task.demo=60"  # captions of the demo
 
 
 @pytest.fixture
@@ -38,36 +37,6 @@ def test_the_released_scores_give_the_papers_figures(run: Run, shared_data: Path
     assert "0.724" in done.stdout
 
 
-@pytest.mark.slow
-def test_a_sweep_fills_one_table(run: Run, ratings: Path, tmp_path: Path) -> None:
-    scores = tmp_path / "s.csv"
-    scores.write_text(
-        "caption,good,bad\na red ball,4,0\nthe meaning of life,1,0\na photo,3,1\nnumber 7,2,2\n"
-    )
-    where = [f"task.annotations={ratings}", f"results_dir={tmp_path}"]
-    done = run(TASK, "filter=score_file", f"filter.path={scores}", "filter.column=good,bad", *where)
-    assert done.returncode == 0, done.stderr
-    last = done.stdout.rindex("Absolute correlation")
-    rows = [line.split() for line in done.stdout[last:].splitlines() if "column=" in line][:2]
-    assert [row[1] for row in rows] == ["(column=bad)", "(column=good)"]
-    assert rows[1][2:] == ["1.000"] * 3
-    paths = [Path(line) for line in done.stdout.splitlines() if line.endswith(".json")]
-    assert [json.loads(path.read_text())["unscored"] for path in paths] == [1, 1]
-
-
-@pytest.mark.slow
-def test_a_sample_of_words_is_labelled_in_the_table(run: Run, tmp_path: Path) -> None:
-    words = tmp_path / "words.txt"
-    header = "Word\tBigram\tConc.M\tDom_Pos\n"
-    words.write_text(header + "".join(f"{'ab'[n % 2] * (n + 1)}\t0\t{n}\tNoun\n" for n in range(9)))
-    where = [f"task.ratings={words}", "task.sample=6", f"results_dir={tmp_path}"]
-    done = run(TASK, "filter=random,lexicon", *where)
-    assert done.returncode == 0, done.stderr
-    assert "random, 6 texts" in done.stdout
-    signed = " ".join(done.stdout[done.stdout.rindex("signed") :].split())
-    assert "lexicon 6 0 1.000 [1.00, 1.00]" in signed
-
-
 def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> None:
     checkpoint = roberta_scorer(tmp_path / "icc")
     done = run(
@@ -81,28 +50,6 @@ def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> Non
 def test_a_filter_is_refused_before_captions_are_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task, "demo_captions", None)
     assert_one_line(run(TASK, "filter=score_file", "filter.path=/nowhere.csv"), "/nowhere.csv not found")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["filter=clip", FEW], "filter=clip reads 'image' beside the caption"),
-        (["filter=oracle", FEW], "filter=oracle reads 'concreteness' beside the caption"),
-        (["filter=random", "task.annotations=/nowhere.csv"], "task.annotations=/nowhere.csv does not exist"),
-        (
-            ["filter=random", "task.sample=0"],
-            "task.sample=0 must be a positive integer, or null for all texts",
-        ),
-        (["filter=random", "task.demo=some"], "task.demo=some must be a positive integer"),
-        (["filter=random", "pool=img2dataset", "pool.url=/nowhere"], "task.annotations=FILE (data/caption_"),
-        (["filter=random", "pool=img2dataset", "pool.url=/x", "task.demo=9"], "add pool=demo"),
-        (["filter=random", "task.explain= "], "task.explain is empty"),
-        (["filter=lexicon", FEW], "filter=lexicon needs filter.ratings=FILE"),
-        (["filter=score_file", "filter.path=/nowhere.csv", FEW], "filter.path=/nowhere.csv not found"),
-    ],
-)
-def test_a_users_mistake_is_one_clear_line(run: Run, arguments: list[str], message: str) -> None:
-    assert_one_line(run(TASK, *arguments), message)
 
 
 def test_a_missing_checkpoint_is_named_before_files_are_read(run: Run) -> None:

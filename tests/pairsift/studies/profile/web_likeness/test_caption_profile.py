@@ -11,7 +11,7 @@ from benchmark.pool.pool import Pool
 from pairsift.studies.profile.profiling import Profile
 from pairsift.studies.profile.web_likeness import caption_profile
 from pairsift.studies.profile.web_likeness.caption_profile import CaptionProfile, sample_captions
-from tests.command_line import Run, assert_one_line
+from tests.command_line import Run
 from tests.pools import Row, rows, write_metadata, write_pool
 
 
@@ -49,21 +49,6 @@ def test_ratings_add_the_kinds_of_words(run: Run, captions_alone: list[str], tmp
     likeness = json.loads(Path(done.stdout.splitlines()[-1]).read_text())["likeness"]
     assert likeness["rated_words"] == pytest.approx(3 / 6)
     assert likeness["digit_words"] == pytest.approx(1 / 6)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["profile.captions=0"], "profile.captions=0 must be a positive integer"),
-        (["profile.images=no"], "profile.images=no must be true or false"),
-        (["profile.captions=50"], "the captions have 300 words; their statistics need 1,000"),
-        (["profile.ratings=/nowhere"], "profile.ratings=/nowhere does not exist"),
-    ],
-)
-def test_a_mistake_is_one_clear_line(
-    run: Run, captions_alone: list[str], arguments: list[str], message: str
-) -> None:
-    assert_one_line(run(*captions_alone, *arguments), message)
 
 
 def captions_pool(folder: Path, shards: int, each: int) -> Pool:

@@ -1,12 +1,22 @@
-"""The rooms of docs/architecture.md, checked on the source itself: who imports whom, lazily or not."""
+"""Checks of imports, run by `make check`: the rooms of docs/architecture.md, declared libraries, slow libraries."""
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+
+from benchmark.core.records import write_record
+from tests.benchmark.cli.test_imported_libraries import HEAVY, imported
+from tests.benchmark.results.report.made_results import result
+from tests.command_line import Run
+from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("benchmark", "filters", "downstream", "pairsift")
@@ -17,9 +27,10 @@ ROOMS = (
     "pairsift.demo", "pairsift.studies", "pairsift.api", "pairsift",
 )  # fmt: skip
 OUTSIDE = {"bench", "tests", "tools"}  # not in the wheel
+WITHOUT_PAIRSIFT = ("benchmark", "filters", "downstream")  # they work where the folder pairsift is absent
 PLUG_INS = ("filters", "downstream")
 OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")
-HEAVY = {"transformers", "open_clip", "diffusers", "wandb", "ray"}
+ONLY_WHERE_USED = {"transformers", "open_clip", "diffusers", "wandb", "ray"}
 
 
 def read_sources() -> dict[str, str]:
@@ -72,8 +83,10 @@ def broken_rules(sources: Mapping[str, str]) -> list[str]:
                 broken.append(f"{name} imports {other}, of a later room")
             if here in PLUG_INS and there not in (here, *OFFERED_TO_PLUG_INS):
                 broken.append(f"{name} imports {other}, which plug-ins are not offered")
+        package = name.partition(".")[0]
+        forbidden = OUTSIDE | ({"pairsift"} if package in WITHOUT_PAIRSIFT else set())
         broken += [f"{name} imports {other}" for other in imported_names(sources[name], at_import_time=False)
-                   if other.partition(".")[0] in OUTSIDE]  # fmt: skip
+                   if other.partition(".")[0] in forbidden]  # fmt: skip
     try:
         TopologicalSorter({name: imports(sources, name) for name in sources}).prepare()
     except CycleError as error:
@@ -101,6 +114,9 @@ def test_rooms_import_from_earlier_rooms_without_circles() -> None:
         ("benchmark.core.uids", "def late():\n    import benchmark.scoring.score_pool"),
         ("benchmark.core.uids", "def late():\n    from benchmark.run import run"),
         ("benchmark.pool.pool", "if TYPE_CHECKING:\n    from filters.base import Filter"),
+        ("benchmark.run.job", "def late():\n    from pairsift.demo import pool"),
+        ("filters.clip", "import pairsift"),
+        ("downstream.models.base", "def late():\n    import pairsift.studies.figures"),
         ("pairsift.demo.world", "def late():\n    from tools.demo_world import scenes"),
         ("benchmark.core.errors", "def late():\n    from benchmark.core import paths, uids"),
     ],
@@ -121,7 +137,7 @@ def test_heavy_libraries_are_imported_where_they_are_used() -> None:
         for node in parsed(source).body:
             imported = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not {n.split(".")[0] for n in imported} & HEAVY, name
+            assert not {n.split(".")[0] for n in imported} & ONLY_WHERE_USED, name
 
 
 def imported_at_once(name: str) -> set[str]:
@@ -138,3 +154,61 @@ def test_the_command_line_answers_without_torch() -> None:
     """Nothing that `benchmark.__main__` imports at once imports torch: a misspelt command would wait for it."""
     for name in imported_at_once("benchmark.__main__"):
         assert "\nimport torch" not in SOURCES[name], name
+
+
+def normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_every_import_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [
+        items for name, items in project["optional-dependencies"].items() if name not in ("dev", "perf")
+    ]
+    requirements = [*project["dependencies"], *(item for items in extras for item in items)]
+    declared = {normalised(re.split(r"[<>=\[; ]", requirement)[0]) for requirement in requirements}
+    providers = packages_distributions()
+    names = {n for source in SOURCES.values() for n in imported_names(source, at_import_time=False)}
+    modules = {n.partition(".")[0] for n in names} - {*PACKAGES, *sys.stdlib_module_names, "_typeshed"}
+    assert [m for m in modules if not declared & set(map(normalised, providers.get(m, [m])))] == []
+
+
+# What quick commands may import, and quick commands in the order of what they import.
+LIGHT = {
+    "numpy", "pyarrow", "PIL", "pydantic", "rich", "fsspec", "jinja2", "plotly", "cv2", "scipy", "huggingface_hub",
+}  # fmt: skip
+NOTHING: set[str] = set()
+OF_ANY_COMMAND = [
+    (["--help"], NOTHING),
+    (["fliter=icc"], NOTHING),
+    (["filter=iccc"], NOTHING),
+    (["filter=random,iccc"], NOTHING),
+    (["--cfg", "job"], {"numpy"}),
+    (["filter=random", "seed=x"], {"pydantic", "numpy"}),
+    (["filter=random", "size=9m"], LIGHT),
+    (["filter=random", "size=9m", "plan=true"], LIGHT),
+    (["filter=score_file", "filter.path=/nowhere"], LIGHT),
+    (["filter=random", "size=9m", "task=train"], LIGHT),
+    (["filter=random", "size=200k", "models=paper"], LIGHT),
+    (["task=evaluate", "task.captions=FILE", "evalset=paper"], LIGHT),
+    (["filter=icc", "size=200k", "plan=true"], LIGHT),
+    (["filter=icc", "size=200k", "plan=true", "downstream=captioner"], LIGHT),
+    (["filter=icc,random", "size=200k", "plan=true", "seed=0,1"], LIGHT),
+    (["filter=icc", "size=200k", "plan=true", "task=train", "validate_every=2000"], LIGHT),
+]
+
+
+def test_what_needs_no_model_imports_nothing_heavy(run: Run, tmp_path: Path) -> None:
+    """Help, mistakes, plans, a report, and a selection from cached scores."""
+    write_record(tmp_path, result("random"))
+    for seed in (1, 2):  # three seeds have an interval
+        write_record(tmp_path, result("random", seed=seed))
+    pool = write_pool(tmp_path / "pool", [rows(20)])
+    select = ["task=select", "pool=img2dataset", f"pool.url={pool}", "filter=random", "size.samples=5"]
+    assert run(*select).returncode == 0
+    cases = [*OF_ANY_COMMAND, (["task=report"], LIGHT), (select, LIGHT), ([*select, "plan=true"], LIGHT)]
+    commands = [c if c[0].startswith("-") else [*c, f"results_dir={tmp_path}"] for c, _ in cases]
+    found = imported(HEAVY | LIGHT, *commands)
+    assert [
+        (c, names - allowed) for (c, allowed), names in zip(cases, found, strict=True) if names - allowed
+    ] == []

@@ -1,0 +1,97 @@
+"""The three packages of the harness where the folder pairsift is absent (``make without-pairsift``).
+
+A copy of the checkout without pairsift, tools and their tests runs ``pool=img2dataset filter=clip`` from a pool to a
+result, with small checkpoints in the formats of the papers', and then the default tests of benchmark, filters and
+downstream. Tests that need the demo, or another part of pairsift, skip and say so.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parents[1]
+LEFT_OUT = ("pairsift/", "tools/", "tests/pairsift/", "tests/tools/")
+# The environment has the checkout on its path, as an editable install; the copy must not find pairsift there.
+FORGET_CHECKOUT = f"import sys\nsys.path[:] = [path for path in sys.path if path != {str(ROOT)!r}]\n"
+MODELS = ("microsoft/swin-base-patch4-window7-224-in22k", "gpt2", "google/vit-base-patch16-224", "bert-base-uncased",
+          "roberta-large")  # fmt: skip
+
+
+def copy_checkout(folder: Path) -> None:
+    """Copy all tracked and new files but `LEFT_OUT` to `folder`."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    for name in names:
+        if not name.startswith(LEFT_OUT) and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)  # some tests ask git for the files
+    subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
+    (folder / "sitecustomize.py").write_text(FORGET_CHECKOUT)
+
+
+def run_whole(folder: Path) -> None:
+    """Run the command in this copy; raise if it fails or leaves a metric of its models out."""
+    from importlib.util import find_spec
+
+    from tests.filters.checkpoints import open_clip_model
+    from tests.full.test_smoke import write_sets
+    from tests.paper_checkpoints import Hub
+    from tests.pools import rows, write_pool
+
+    assert find_spec("pairsift") is None
+    hub = Hub(folder / "hub", tiny=True)
+    hub.add(MODELS)
+    write_sets(folder)
+    pool = write_pool(folder / "pool", [rows(12), rows(12, start=12)])
+    roots = {f"{name.upper()}_ROOT": str(folder / name) for name in ("coco", "nocaps", "flickr30k")}
+    settings = [
+        "pool=img2dataset", f"pool.url={pool}", "filter=clip", "size=16", "budget=160", "device=cpu",
+        f"models.clip.model={open_clip_model(folder / 'clip')}", "models.clip.pretrained=null",
+        "engine.workers=1", f"results_dir={folder / 'results'}",
+    ]  # fmt: skip
+    environment = (
+        os.environ | roots | {"HF_HUB_CACHE": str(hub.root), "XDG_CACHE_HOME": str(folder / "cache")}
+    )
+    done = subprocess.run([sys.executable, "-m", "benchmark", *settings], env=environment, stdout=subprocess.PIPE,
+                          text=True, check=True)  # fmt: skip
+    result = json.loads(Path(done.stdout.splitlines()[-1]).read_text())
+    assert set(result["downstream"]) == {"captioner", "dual_encoder"}
+    written = {
+        metric["name"]: metric["value"] for metric in result["downstream"]["captioner"]["evaluations"]["coco"]
+    }
+    assert written["CIDEr"] is not None
+    print(
+        "pool=img2dataset filter=clip runs whole:", {name: value for name, value in written.items() if value}
+    )
+
+
+def main() -> int:
+    """Make the copy and try it; return the exit code of its tests."""
+    with TemporaryDirectory() as scratch:
+        copy, folder = Path(scratch, "checkout"), Path(scratch, "run")
+        folder.mkdir()
+        copy_checkout(copy)
+        environment = os.environ | {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+        whole = [sys.executable, "-m", "tests.without_pairsift", str(folder)]
+        subprocess.run(whole, cwd=copy, env=environment, check=True)
+        tests = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-rs",
+            "tests/benchmark",
+            "tests/filters",
+            "tests/downstream",
+        ]
+        return subprocess.run([*tests, *sys.argv[1:]], cwd=copy, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2 and Path(sys.argv[1]).is_dir():
+        run_whole(Path(sys.argv[1]))
+    else:
+        sys.exit(main())
