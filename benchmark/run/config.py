@@ -93,11 +93,21 @@ def require_kind(group: str, typed: str, made: Any) -> None:
         raise UserError(f"{typed} is {other}; it must be {must} (docs/own_parts.md)")
 
 
+def locate(setting: str, target: str) -> Any:
+    """Return the object that a setting names. Raises `UserError` if its package is not installed."""
+    try:
+        return hydra.utils.get_object(target)
+    except ImportError as error:
+        if isinstance(error.__cause__, ModuleNotFoundError):
+            raise UserError(f"{setting}._target_={target} cannot be imported: {error.__cause__}") from None
+        raise
+
+
 def check_target(setting: str, node: DictConfig) -> None:
     """Raise `UserError` unless the target of a node, named `setting`, and of the filters in it are of their kind."""
     if "_target_" not in node:
         raise UserError(f"{setting} must have a class; add +{setting}._target_=MODULE.CLASS to the command")
-    made = hydra.utils.get_object(node._target_)
+    made = locate(setting, node._target_)
     typed, group = f"{setting}._target_={node._target_}", setting.partition(".")[0]
     if isfunction(made):  # its return value is checked once it has been called
         try:

@@ -45,6 +45,7 @@ from benchmark.run.config import (
     evaluation_nodes,
     explain,
     filter_bounds,
+    locate,
     make_filter,
     may_be_absent,
     require_kind,
@@ -189,7 +190,7 @@ class Job:
         """
         task = str(self.cfg.task._target_)
         if not task.startswith("benchmark."):  # ours import torch
-            require_kind("task", f"task._target_={task}", hydra.utils.get_object(task))
+            require_kind("task", f"task._target_={task}", locate("task", task))
         found = with_disk(self.requirements(self.task))
         missing = {r.detail: part for part, of in found.items() for r in of if r.state is State.MISSING}
         if not missing and "downstream" in self.needs(self.task) and not self.cfg.plan:

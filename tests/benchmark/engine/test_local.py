@@ -131,6 +131,7 @@ class Busy:
         return len(held)
 
 
+@pytest.mark.slow
 def test_stages_count_the_workers_of_engines() -> None:
     watch = Stopwatch("cpu")
     with watch.stage("select"):

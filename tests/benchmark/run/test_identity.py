@@ -26,7 +26,8 @@ def test_published_results_keep_their_ids(job: Job) -> None:
     assert (REFERENCE / f"{make_run_id(job, None)}.json").is_file()
 
 
-def test_a_run_is_grouped_by_its_columns(job: Job) -> None:
+def test_a_run_is_grouped_by_its_columns(small_demo: list[str]) -> None:
+    job = make_job("filter=random", "size=200k", *small_demo)
     protocol = make_protocol(job)
     columns = run_facts(job, "id", 10, protocol).columns
     named = {"filter_name": "random", "pool_name": "demo", "size_name": "200k", "seed": 0}

@@ -231,7 +231,7 @@ def test_a_marker_may_ask_for_the_first_rows() -> None:
     )
     around = "<!-- leaderboard: 1 rows -->\n{}\n<!-- /leaderboard -->\n"
     assert publish(around.format("old"), {"leaderboard": table}, "README.md") == around.format(
-        "| filter | C |\n| --- | ---: |\n| clip | 1.0 |\n\nThe first 1 of 2 rows.\nNote."
+        "| filter | C |\n| --- | ---: |\n| clip | 1.0 |\n\nThe first 1 of 2 rows."
     )
 
 
