@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError
 
@@ -53,6 +54,7 @@ def compose_values(*settings: Mapping[str, Any]) -> DictConfig:
             raise UserError(unknown_setting(name, given)) from error
     with read_write(cfg.hydra), open_dict(cfg.hydra):
         cfg.hydra.overrides.task = given
+        cfg.hydra.mode = RunMode.MULTIRUN  # as in a sweep, a run with a result is not made again
     return cfg
 
 

@@ -174,20 +174,15 @@ class ClipModel:
         """Return the embeddings of images that `preprocess` has made pixels of, (n, 3, h, w)."""
         return _numpy(self._embed_pixels(pixels))
 
-    def embed_batch(self, batch: Batch) -> npt.NDArray[np.float32]:
-        """Return the embeddings of the images of a batch, or of their pixels."""
-        return _numpy(self._embed_batch(batch))
-
     def embed_pairs(self, batch: Batch, texts: Sequence[str]) -> dict[str, npt.NDArray[np.float32]]:
         """Return ``image`` and ``text``, the embeddings of a batch and of its n `texts`, each of shape (n, d).
 
         A GPU works on the images while the texts are tokenized.
         """
-        images, captions = self._embed_batch(batch), self._embed_texts(texts)
+        pixels = batch.pixels
+        images = self._embed_images(batch.images) if pixels is None else self._embed_pixels(pixels)
+        captions = self._embed_texts(texts)
         return {"image": _numpy(images), "text": _numpy([captions])}
-
-    def _embed_batch(self, batch: Batch) -> list[torch.Tensor]:
-        return self._embed_images(batch.images) if batch.pixels is None else self._embed_pixels(batch.pixels)
 
     def _embed_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
         chunks = (images[start : start + self._chunk] for start in range(0, len(images), self._chunk))

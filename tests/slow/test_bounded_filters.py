@@ -43,7 +43,7 @@ def selected(run: Run, cache: Path, *arguments: str) -> tuple[UidArray, np.ndarr
     (name,) = (f.name for f in folder.iterdir() if path.name.startswith(f.name))
     tables = [pq.read_table(part) for part in sorted((folder / name).rglob("*.parquet"))]
     kept = UidIndex(uids := read_subset(path))
-    scores = [t["score"].to_numpy()[kept.find(read_uid_columns(t, np.arange(len(t)))) >= 0] for t in tables]
+    scores = [t["score"].to_numpy()[kept.find(read_uid_columns(t)) >= 0] for t in tables]
     return uids, np.concatenate(scores), json.loads(path.with_suffix(".json").read_text())
 
 
