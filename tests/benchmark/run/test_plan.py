@@ -51,6 +51,7 @@ def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_
     assert_one_line(run("task=report", "plan=true"), "plan=true is for task=score, select, train, run")
 
 
+@pytest.mark.slow
 def test_times_are_of_the_newest_run_with_the_settings_on_a_machine_like_this(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

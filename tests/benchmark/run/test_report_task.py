@@ -175,6 +175,7 @@ def test_papers_figures_do_not_stand_in_for_results(run: Run, tmp_path: Path) ->
     assert "35.5" not in boards
 
 
+@pytest.mark.slow
 def test_one_run_is_compared_with_the_checkouts_reference(run: Run, tmp_path: Path) -> None:
     file = next(REFERENCE_RESULTS.glob("demo-icc-200k-seed0-dfe52d33.json"))
     (tmp_path / file.name).write_bytes(file.read_bytes())

@@ -107,6 +107,7 @@ def test_pairs_that_meet_themselves_in_a_batch_are_said(
     assert "batches of 9 hold some of the 8 pairs more than once" in caplog.text
 
 
+@pytest.mark.slow
 def test_unlocked_overfits_eight_pairs(
     checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
 ) -> None:
