@@ -8,6 +8,7 @@ import pytest
 
 from benchmark.core.uids import encode_uids
 from benchmark.results.run_folder import RunFiles
+from benchmark.run.job import _log_once
 from benchmark.run.open_samples import open_subset
 from benchmark.run.run import describe, next_steps
 from benchmark.run.select import Selected
@@ -71,6 +72,7 @@ def test_missing_metrics_are_noticed_only_where_something_is_captioned(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
+    _log_once.cache_clear()  # of tests before this one
     for models, names in (("captioner", ["Polos weights for Polos"]), ("dual_encoder", [])):
         found = make_job("metrics=polos", f"downstream={models}").requirements("run")
         of_metrics = next(of_part for part, of_part in found.items() if part.startswith("metrics"))
