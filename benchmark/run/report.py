@@ -1,5 +1,6 @@
 """``task=report``: all records of results folders, on the terminal, as Markdown, as a page and as data."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -38,6 +39,8 @@ from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders, read_runs
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
+
+log = logging.getLogger(__name__)
 
 
 def report(job: Job) -> None:
@@ -95,10 +98,22 @@ def _report(job: Job, paths: Sequence[Path]) -> None:
 
 
 def _additions(name: str | None) -> Additions:
-    """Return what the class `name` adds; nothing for None, or if its package is not installed."""
-    if name is None or find_spec(name.partition(".")[0]) is None:
+    """Return the additions that the class `name` makes; none for None, or if its package is not installed.
+
+    Raises `UserError` if the package has no such class.
+    """
+    if name is None:
         return NO_ADDITIONS
-    made: Additions = hydra.utils.get_class(name)()
+    if find_spec(name.partition(".")[0]) is None:
+        log.warning("report: task.additions=%s is left out, as its package is not installed", name)
+        return NO_ADDITIONS
+    try:
+        made = hydra.utils.get_class(name)()
+    except ImportError as error:
+        reason = str(error.__cause__ or error).split("\n", 1)[0]
+        raise UserError(f"task.additions={name} cannot be imported: {reason}") from None
+    if not isinstance(made, Additions):
+        raise UserError(f"task.additions={name} must be a subclass of {Additions.__module__}.Additions")
     return made
 
 

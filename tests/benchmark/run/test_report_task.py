@@ -219,3 +219,21 @@ def test_a_value_beyond_all_means_is_refused() -> None:
     for value in (1e61, -1e308, float("inf"), float("nan")):
         with pytest.raises(ValueError, match=r"must be at most 1e\+60"):
             metric("CIDEr", value)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        (
+            "pairsift.studies.report.Studdies",
+            "task.additions=pairsift.studies.report.Studdies cannot be imported: ",
+        ),
+        (
+            "pathlib.Path",
+            "task.additions=pathlib.Path must be a subclass of benchmark.results.report.additions.",
+        ),
+    ],
+)
+def test_wrong_additions_are_one_line(run: Run, tmp_path: Path, name: str, line: str) -> None:
+    where = [f"results_dir={tmp_path}", f"task.folders=[{REFERENCE_RESULTS}]"]
+    assert_one_line(run("task=report", *where, f"task.additions={name}"), line)
