@@ -1,1 +1,1 @@
-"""Tools that made the demo: its world, and its scale models. They are not part of the wheel."""
+"""Tools that made the demo's world and its scale models. They are not part of the wheel."""

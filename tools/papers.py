@@ -1,7 +1,7 @@
 """``python -m tools.papers``: write docs/papers.md, every table and figure of the papers and how to make it.
 
-The entries are in docs/papers, one file per paper. Which tables have their printed digits as data, the files in
-``pairsift/studies/published`` say.
+The entries are in docs/papers, one file per paper. The files in ``pairsift/studies/published`` show which tables have
+their printed digits as data.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,11 +35,11 @@ class Entry:
     """A table or figure.
 
     Args:
-        item: as the paper names it: Table 2b, Figure 7.
-        real: overrides of the commands on real data, without the program's name; demo: those on the demo.
+        item: its name in the paper, such as Table 2b or Figure 7.
+        real: overrides of the commands on real data, without the program's name; demo: the same on the demo.
         needs: time, downloads and data of the commands on real data.
         small: what the demo's version shows.
-        reason: why there can be no command, or no command on the demo.
+        reason: why a command is impossible, in general or on the demo.
     """
 
     item: str
@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def number(self) -> str:
-        """What follows "Table" or "Figure"."""
+        """The number after "Table" or "Figure"."""
         return self.item.rpartition(" ")[2]
 
     @property
@@ -79,7 +79,7 @@ def papers() -> list[Paper]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the file's content, a single command as a list of one."""
+    """Return the file's content, with a single command as a list of one."""
     paper: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     for entry in paper["entries"]:
         for key in {"real", "demo"} & set(entry):
@@ -93,7 +93,7 @@ def commands(entry: Entry) -> Iterator[str]:
 
 
 def recorded_digits(paper: str) -> set[str]:
-    """Return the numbers of the paper's tables whose printed digits are data."""
+    """Return the numbers of the paper's tables that have their printed digits as data."""
     downstream = {table.number for table in published_tables() if table.paper == paper}
     return downstream | {table.number for table in study_tables() if table.paper == paper}
 

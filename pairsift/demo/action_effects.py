@@ -1,4 +1,4 @@
-"""Lines that show a thing's action: streaks behind moving things, rays around shining ones, steam over hot ones."""
+"""Lines that show a thing's action: streaks behind moving, rays around shining, and steam over hot things."""
 
 import math
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ WHITE, INK, GREY, GOLD = (250, 250, 250), (40, 40, 48), (206, 208, 212), (255, 2
 
 
 class Pen:
-    """Draws around a group of things, from its centre, in units of half its extent; x points the way it faces."""
+    """Draws around a group of things, in units of half its extent from its centre; x points the way it faces."""
 
     def __init__(self, image: Image, thing: Thing) -> None:
         reach = max(abs(v) for offset in FORMATIONS[thing.count - 1] for v in offset) + 1

@@ -60,7 +60,7 @@ def demo_classes(
 
 
 def classes_root(config: ClassesConfig) -> Path:
-    """Return the folder of the set. It is in the same folder as the demo pools, as several of them may share it."""
+    """Return the folder of the set. It is next to the demo pools, because several pools may share it."""
     return cache_folder("demo", f"classes-{config.fingerprint}")
 
 

@@ -49,7 +49,7 @@ def _read_images(part: str, name: str, config: DemoConfig) -> list[tuple[int, by
 
 
 def karpathy_entry(filename: str, number: int, captions: list[str]) -> dict[str, Any]:
-    """Return the entry of one image in a Karpathy split file; `number` is its imgid."""
+    """Return the entry of an image in a Karpathy split file; `number` is its imgid."""
     sentids = [REFERENCES * number + i for i in range(len(captions))]
     sentences = [
         {"raw": raw, "tokens": re.findall(r"[a-z0-9]+", raw.lower()), "imgid": number, "sentid": sentid}

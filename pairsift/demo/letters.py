@@ -1,4 +1,4 @@
-"""Lines of text as Pillow draws them, put together from letters that are drawn once: in a fifth of the time."""
+"""Lines of text as Pillow draws them, composed of letters that are drawn once, in a fifth of the time."""
 
 import math
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from PIL import ImageFont
 
 Image = npt.NDArray[np.uint8]
 LINE_SPACING = 1.2  # in font sizes
-MARGIN = 4  # pixels by which a letter may reach beyond the box of its text
+MARGIN = 4  # maximum pixels that a letter extends beyond the box of its text
 DESCENT = 4  # rows below the last line, for letters such as g
 
 
 class Letter(NamedTuple):
-    """How much of each pixel a letter covers, 0 to 255, and its box relative to the pen, in pixels."""
+    """The coverage of each pixel by a letter, 0 to 255, and the letter's box relative to the pen, in pixels."""
 
     coverage: Image
     left: int
@@ -34,9 +34,9 @@ def _font(height: int) -> ImageFont.FreeTypeFont:
 
 
 class _Advances(dict[str, float]):
-    """How far the pen moves for a letter before another, in pixels, by the two; a line's last letter is alone.
+    """The pen's advance in pixels for each pair of neighbouring letters, and for a letter at the end of a line.
 
-    Measuring a line with Pillow takes ten times as long as adding these up.
+    Measuring a line with Pillow takes ten times as long as adding up advances.
     """
 
     def __init__(self, height: int) -> None:
@@ -63,14 +63,14 @@ def line_width(line: str, height: int) -> float:
 
 
 def space_width(left: str, right: str, height: int) -> float:
-    """Return by how much a line with a space between two letters is wider than its two parts."""
+    """Return the difference in width between a line with a space between two letters and its two parts."""
     advances = _advances(height)
     return advances[f"{left} "] - advances[left] + advances[f" {right}"]
 
 
 @lru_cache(maxsize=20_000)
 def _letter(letter: str, height: int, start: tuple[float, float]) -> Letter:
-    """Return a letter whose pen starts at the fraction `start` of a pixel, (x, y)."""
+    """Return a letter with the pen starting at the fraction `start` of a pixel, (x, y)."""
     mask, (left, top) = _font(height).getmask2(letter, "L", start=start)
     width, rows = mask.size
     coverage = np.frombuffer(bytes(mask), np.uint8).reshape(rows, width)
@@ -78,11 +78,11 @@ def _letter(letter: str, height: int, start: tuple[float, float]) -> Letter:
 
 
 def text_coverage(lines: Sequence[str], height: int, width: int) -> Image:
-    """Return how much of each pixel centred lines cover, 0 to 255: uint8, shape (text height + 4, width)."""
+    """Return the coverage of each pixel by centred lines, 0 to 255: uint8, shape (text height + 4, width)."""
     rows = round(len(lines) * height * LINE_SPACING) + DESCENT
     widest = max(line_width(line, height) for line in lines)
     margin = MARGIN + max(0, math.ceil((widest - width) / 2))
-    # Neighbouring letters overlap by a pixel, those two apart do not, nor do lines.
+    # Neighbouring letters overlap by a pixel. Letters two apart and lines do not overlap.
     layers = np.zeros((2, rows + height + 2 * margin, width + 2 * margin), np.uint8)
     for number, line in enumerate(lines):
         _draw_line(layers, line, height, margin, number * height * LINE_SPACING)
@@ -90,7 +90,7 @@ def text_coverage(lines: Sequence[str], height: int, width: int) -> Image:
 
 
 def _draw_line(layers: Image, line: str, height: int, margin: int, y: float) -> None:
-    """Draw a line from row `y` on, its letters in turns into the two `layers`, which have a margin on each side."""
+    """Draw a line from row `y` on, with its letters alternating between the two `layers`; layers have margins."""
     advances = _line_advances(line, height)
     x_start, x = math.modf((layers.shape[2] - 2 * margin - sum(advances)) / 2)
     y_start, above = math.modf(y)

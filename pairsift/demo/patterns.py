@@ -1,4 +1,4 @@
-"""Patterns and materials: where the extra colours go, and these colours."""
+"""Patterns and materials: their extra colours, and the pixels that have them."""
 
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ LIGHT = frozenset({"white", "yellow", "pink", "grey", "orange"})
 def pattern_image(
     pattern: str, colour: str, size: int
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return the extra colours of a pattern on a thing of `colour`, and a mask of the pixels that have one.
+    """Return the extra colours of a pattern on a thing of `colour`, and a mask of the pixels that have them.
 
     RGB, shape (size, size, 3), and 255 or 0, shape (size, size), both uint8. They are cached: do not modify them.
     """

@@ -1,4 +1,4 @@
-"""What the demo's images show, as it is shipped, and how an image is drawn from it."""
+"""The shipped contents of the demo's images, and the drawing of an image from its content."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Image = npt.NDArray[np.uint8]
 class Picture:
     """Content of an image.
 
-    Its variations come from a random generator, of which the makers of the world used the first values.
+    Its variations come from a random generator. The tools that made the world used the generator's first values.
     """
 
     # The things of its scene before they are arranged; empty if the image shows only text.
@@ -30,7 +30,7 @@ class Picture:
     relation: str  # relation between the first two things
     place: str  # place of the scene
     arranged_at: int  # number of values drawn from the generator before the things were arranged
-    drawn_at: int  # number of values drawn from it before the image
+    drawn_at: int  # number of values drawn from the generator before the image
 
 
 def read_pictures(table: pa.Table) -> Iterator[Picture]:

@@ -21,7 +21,7 @@ def demo_pool(name: Name, scale: PositiveInt, hidden: Sequence[str], demo: DemoC
 
     Args:
         name: name of the pool in results and logs.
-        scale: factor by which size and budget shrink, as the demo is a 1:`scale` model of the paper's pool.
+        scale: divisor of size and budget, as the demo is a 1:`scale` model of the paper's pool.
         hidden: metadata columns that only the oracle filter may read.
         demo: settings of the demo.
     """

@@ -1,4 +1,4 @@
-"""Renders a scene: the background, then the things from back to front with the effects of their actions."""
+"""Renders a scene: first the background, then the things from back to front with the effects of their actions."""
 
 import math
 from functools import lru_cache

@@ -9,7 +9,7 @@ from benchmark.core.paths import cache_folder
 from benchmark.core.ranges import Fraction, Percentage, PositiveInt, Seed
 from pairsift.demo.worlds import check_world, read_card
 
-# Raise it with every change of what is drawn or written, so that caches of older versions are not reused.
+# Increase it with every change to the drawn images or written files, so that older caches are not reused.
 DRAWING_VERSION = 4
 
 

@@ -53,7 +53,7 @@ def encode_jpeg(image: npt.NDArray[np.uint8], quality: int) -> bytes:
 
 
 def _draw(pair: dict[str, Any], text: str, picture: Picture, config: DemoConfig) -> npt.NDArray[np.uint8]:
-    """Return the image of a pair, in which `text` is written."""
+    """Return the image of a pair with `text` written in it."""
     seed = (config.seed, DRAWS["pool"], pair["index"])
     if pair["group"] is None:
         return draw_picture(picture, text, seed, config.image_size)
@@ -62,7 +62,7 @@ def _draw(pair: dict[str, Any], text: str, picture: Picture, config: DemoConfig)
 
 
 def _original(pair: dict[str, Any], config: DemoConfig) -> tuple[int, ...]:
-    """Return the seed of the image of which a pair is a near-duplicate: four numbers, as no sample has."""
+    """Return the seed of a near-duplicate's original: four numbers, so it differs from the seed of every sample."""
     return config.seed, DRAWS["pool"], pair["group"], 1
 
 

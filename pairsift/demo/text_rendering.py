@@ -18,12 +18,12 @@ MAX_OVERLAY_HEIGHT = 17  # small enough to leave most of the scene visible
 
 
 def _lines(words: Sequence[str], limit: float, height: int) -> tuple[tuple[str, ...], float]:
-    """Break `words` into lines of at most `limit` pixels, if no single word is wider; return also the widest."""
+    """Break `words` into lines of at most `limit` pixels, or one wider word; return lines and maximum width."""
     lines: list[str] = []
     widths: list[float] = []
     for word in words:
         width = line_width(word, height)
-        # The width of two words is that of each and of the space, where letters beside it may move closer to it.
+        # The width of two words includes the space between them, which depends on the letters next to it.
         joined = widths[-1] + width + space_width(lines[-1][-1], word[0], height) if lines else limit + 1
         if joined <= limit:
             lines[-1], widths[-1] = f"{lines[-1]} {word}", joined
@@ -37,7 +37,7 @@ def _lines(words: Sequence[str], limit: float, height: int) -> tuple[tuple[str, 
 def _layout(
     words: tuple[str, ...], size: int, max_lines: int, max_height: int
 ) -> tuple[tuple[str, ...], int]:
-    """Return the lines, and the largest font size at which they fit into the image."""
+    """Return the lines and the largest font size that fits them into the image."""
     limit, height = 0.92 * size, round(max_height * size / 128)
     while height > MIN_HEIGHT * size / 128:
         lines, widest = _lines(words, limit, height)
@@ -50,7 +50,7 @@ def _layout(
 def _blend(region: Image, colour: Colour, coverage: Image) -> None:
     weight = cv2.merge([coverage] * 3).astype(np.uint16)
     weight += weight >> 7  # 255 becomes 256, so that a shift can replace the division
-    # A row: numpy is slow on three numbers.
+    # A whole row, because numpy is slow on three numbers.
     paint = np.tile(np.asarray(colour, np.uint16), (region.shape[1], 1))
     region[:] = (region * (256 - weight) + paint * weight) >> 8
 

@@ -12,12 +12,12 @@ class Kind:
     """A kind of thing."""
 
     nouns: tuple[tuple[str, str], ...]  # singular and plural, the most common first
-    home: Home = "land"  # where it occurs
-    colours: tuple[str, ...] = ()  # the usual ones
+    home: Home = "land"  # its habitat
+    colours: tuple[str, ...] = ()  # its usual colours
     actions: tuple[str, ...] = ()
-    # Height of the surface that portable things can stand on, from -1 (top of its box) to 1 (bottom).
+    # Height of the surface that can carry portable things, from -1 (top of its box) to 1 (bottom).
     top: float | None = None
-    rim: float | None = None  # likewise, of the opening that they can lie in
+    rim: float | None = None  # height of the opening that can hold portable things, likewise
     portable: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Scenes of the demo world: things with looks and actions, and how they are arranged in an image."""
+"""Scenes of the demo world: things with looks and actions, and their arrangement in an image."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ FORMATIONS = (
 
 
 class Thing(NamedTuple):
-    """One thing, or a group of `count` equal ones.
+    """One thing, or a group of `count` equal things.
 
     `x` and `y` are the centre and `radius` is half the height of one member, all in image heights.
     """
@@ -54,7 +54,7 @@ class Scene:
 
 
 def _sized(thing: Thing, radius: float) -> Thing:
-    """Set the radius and the size word that fits it: a thing that had to shrink is no longer called large."""
+    """Set the radius and the matching size word: a thing that had to shrink is not called large any more."""
     return thing._replace(
         radius=radius, size="small" if radius < 0.12 else "medium" if radius < 0.19 else "large"
     )
@@ -116,7 +116,7 @@ def _arrange_pair(
 
 
 def arrange(things: Sequence[Thing], relation: str, place: str, rng: np.random.Generator) -> Scene:
-    """Return the scene with its up to three things arranged; in the studio a single one, large and centred."""
+    """Return the scene with up to three things arranged; in the studio only the first, large and centred."""
     first, *others = things
     if place == STUDIO:
         shown = _sized(first._replace(x=0.5, y=0.5), 0.3 if first.count == 1 else 0.17)
@@ -125,7 +125,7 @@ def arrange(things: Sequence[Thing], relation: str, place: str, rng: np.random.G
         return Scene((_stand(rng, _fit(first, 0.45, 1.3), 0.5, place),), "", place)
     if len(others) == 1:
         return Scene(tuple(_arrange_pair(rng, first, others[0], relation, 0.5, 0.46, place)), relation, place)
-    side = 1 if rng.random() < 0.5 else -1  # the third thing stands at one side of the pair
+    side = 1 if rng.random() < 0.5 else -1  # the third thing is placed at one side of the pair
     pair = _arrange_pair(rng, first, others[0], relation, 0.5 - 0.17 * side, 0.31, place)
     third = _stand(rng, _fit(others[1], 0.16, 0.9), 0.5 + 0.33 * side, place)
     return Scene((*pair, third), relation, place)

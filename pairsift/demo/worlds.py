@@ -1,4 +1,4 @@
-"""Reads the shipped worlds: what each pair of the pool, and each evaluation image, was drawn with.
+"""Reads the shipped worlds: the content of each pair of the pool and of each evaluation image.
 
 `tools/demo_world` in the repository writes these files; `card.json` has their hashes.
 """

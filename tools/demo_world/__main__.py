@@ -1,4 +1,4 @@
-"""``python -m tools.demo_world``: draw the worlds that the demo ships, or others."""
+"""``python -m tools.demo_world``: draw the worlds that the demo ships, or other worlds."""
 
 import argparse
 import sys

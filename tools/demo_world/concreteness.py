@@ -17,7 +17,7 @@ _FUNCTION_WORDS = (
     " featuring look looks looking seem seems seen see close contains contain before against during among"
     " amongst between through"
 )
-# Words of descriptions that other captions use in another sense; hidden content in all of them.
+# Words of descriptions that other captions use in another sense; they count as hidden content everywhere.
 _AMBIGUOUS = (
     "like nothing ten joy hard great new family living life speed safety home nature vacation party school public day"
     " stay stays staying balance balances still world love record time mean"
@@ -27,7 +27,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split()) | set(visible_words.FRAME_WO
 MAX_VISIBLE = (
     4.0  # cap of the summed weights: beyond it, visible words make a caption longer, not more concrete
 )
-PRIOR = 0.35  # keeps the concreteness below 1, lowest for captions with few visible words
+PRIOR = 0.35  # keeps the concreteness below 1, and lower for captions with few visible words
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -66,10 +66,10 @@ def visible_weights() -> dict[str, float]:
 
 
 def concreteness(caption: str) -> float:
-    """Return the concreteness of a caption, 0 to 1: the share of its content that is visible.
+    """Return the concreteness of a caption, 0 to 1: the visible fraction of its content.
 
-    c = v / (v + h + 0.35), where v is the sum of the weights of the visible words, capped at 4, and h is the number
-    of the other content words.
+    c = v / (v + h + 0.35). v is the sum of the weights of the visible words, capped at 4; h is the number of other
+    content words.
     """
     weights = visible_weights()
     visible, hidden = 0.0, 0

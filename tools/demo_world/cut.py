@@ -11,7 +11,7 @@ from benchmark.core.paths import atomic_write
 from tools.demo_world.draws import GENERATOR_VERSION
 from tools.demo_world.mix import Mix
 
-ACCEPTED = "accepted.npz"  # the file of a cut
+ACCEPTED = "accepted.npz"  # name of a cut's file
 SIZE = 128  # pixels of the images that CLIP saw
 
 

@@ -6,12 +6,12 @@ from pairsift.demo.draws import DRAWS
 from tools.demo_world.mix import Mix
 from tools.demo_world.noise import Draft, Pair, draft_pair, draw_pair
 
-# Raise it with every change of what is generated, so that nothing made from other pairs is used again.
+# Increase it with every change to the generated pairs, so that files made from older pairs are not reused.
 GENERATOR_VERSION = 3
 
 
 def generator(draw: str, index: int, seed: int) -> np.random.Generator:
-    """Return the random generator of the sample at `index` of `draw`; every sample has another one."""
+    """Return the random generator of the sample at `index` of `draw`; every sample has a separate generator."""
     return np.random.default_rng([seed, DRAWS[draw], index])
 
 

@@ -1,7 +1,7 @@
-"""Text in images, a layer over all kinds of captions: which words an image holds, given its caption.
+"""Text in images, a layer over all kinds of captions: draws the words in an image, given its caption.
 
-The rates are those of LAION-2B (Lin et al. 2023, Table 1): 54.6% of the images hold text; of those, about 90% of the
-captions repeat a word of it, 28% of the captions' words are in the image exactly, and 56% by fuzzy matching.
+The rates are LAION-2B's (Lin et al. 2023, Table 1): 54.6% of the images hold text. About 90% of their captions
+repeat a word of it; 28% of the captions' words are in the image exactly, and 56% by fuzzy matching.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from tools.demo_world.language.titles.names import sample_name
 
 # No text; text that the caption does not repeat; a word or two of the caption; most of the caption.
 KINDS = ("none", "stray", "words", "whole")
-MAX_WORDS = 8  # of a caption that fit into an image
-ALTERED = 0.6  # share of the other words that the image shows in another form, beside the one or two that it repeats
+MAX_WORDS = 8  # maximum words of a caption in an image
+ALTERED = 0.6  # fraction of the words not repeated exactly that the image shows in another form
 STRAY = (
     "SALE", "NEW", "-50%", "LIVE", "NEWS", "SAMPLE", "PREVIEW", "PROMO", "TV 24", "DEMO", "www", "HD", "VOL 2",
     "FREE", "No. 1", "OPEN", "EXIT", "HOTEL", "CAFE", "2019", "EST 1987", "TOP 10", "HOW TO", "READ MORE", "DAY 3",
@@ -49,7 +49,7 @@ def embedded_words(caption: str, kind: str, rng: np.random.Generator) -> list[st
 
 
 def alter(word: str, rng: np.random.Generator) -> str:
-    """Return `word` in another case, ending or spelling, as an image may show it beside the caption."""
+    """Return `word` in another case, ending or spelling, as an image may show a word of its caption."""
     style = rng.random()
     if style < 0.6 and word[0].isalpha():
         return word[0].swapcase() + word[1:]
@@ -60,7 +60,7 @@ def alter(word: str, rng: np.random.Generator) -> str:
 
 
 def stray_words(rng: np.random.Generator) -> list[str]:
-    """Return words as of a logo, a watermark or a sign."""
+    """Return words that a logo, a watermark or a sign could have."""
     if rng.random() < 0.4:
         return pick(rng, STRAY).split()
     words = sample_name("brand" if rng.random() < 0.7 else "place", rng).words

@@ -1,4 +1,4 @@
-"""Whether the demo's captions are faithful to the web: each statistic, its real value and the range accepted."""
+"""Checks that the demo's captions are like the web's: each statistic, its real value and the accepted range."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,18 +26,18 @@ from tools.demo_world.graded_likeness import (
 )
 from tools.demo_world.written_text import WrittenText
 
-MAX_GRADE = 3  # of captions that describe what is seen
+MAX_GRADE = 3  # grade of captions that describe the image
 
 
 @dataclass(frozen=True)
 class GradedCaptions:
-    """n captions of a pool, with what is known about them.
+    """n captions of a pool with their grades and concreteness.
 
     Args:
-        captions: of the pool's mix.
-        grades: from 0, abstract, to 3, describes what is seen; shape (n,).
-        concreteness: a finer measure, which the correlations are with; shape (n,).
-        describing: share of the pool's pairs whose caption describes what is seen.
+        captions: captions of the pool's mix.
+        grades: grades from 0 (abstract) to 3 (describes the image), shape (n,).
+        concreteness: a finer measure, used for the correlations; shape (n,).
+        describing: fraction of the pool's pairs with a caption that describes the image.
         cc3m_like: captions of a CC3M-like mix, the neighbours of the first untrained SBA.
     """
 
@@ -50,7 +50,7 @@ class GradedCaptions:
 
 @dataclass(frozen=True)
 class Row:
-    """A statistic: its label, the real value as printed, the accepted range, ends included, and its format."""
+    """A statistic: its label, the real value as printed, the accepted range (inclusive), and its format."""
 
     label: str
     real: str
@@ -74,14 +74,14 @@ class Row:
 
 @dataclass(frozen=True)
 class GradedReference:
-    """Statistics of the 500 captions of LAION-400M that ICC's authors graded from 0, abstract, to 3, concrete.
+    """Statistics of the 500 captions of LAION-400M that ICC's authors graded from 0 (abstract) to 3 (concrete).
 
-    Correlations are Pearson's, with the grades.
+    Correlations are Pearson's correlations with the grades.
 
     Args:
-        sba_cc3m: of the untrained SBA that searches neighbours in CC3M, as it is and standardised by length.
-        sba_laion: the same in LAION.
-        predictability: of minus the bits per character, under a model of 6,000 captions of LAION.
+        sba_cc3m: correlations of the untrained SBA with neighbours from CC3M, raw and standardised by length.
+        sba_laion: the same with neighbours from LAION.
+        predictability: correlation of minus the bits per character under a model of 6,000 captions of LAION.
         bits_per_character: mean for each grade.
         words_per_caption: mean for each grade.
     """
@@ -152,7 +152,7 @@ OF_IMAGES = ("images_with_text", "exact_cotr", "cotr_above_zero")
 def measure_captions(world: GradedCaptions, rated: frozenset[str] | None) -> dict[str, float]:
     """Return the statistics of `ROWS` that need no images.
 
-    `rated` are the words with a concreteness rating; without them the share of other words is left out.
+    `rated` are the words with a concreteness rating; without them the fraction of other words is left out.
     """
     likeness = measure_likeness(world.captions, rated)
     names = (
@@ -170,7 +170,7 @@ def measure_captions(world: GradedCaptions, rated: frozenset[str] | None) -> dic
 
 
 def _measure_grades(world: GradedCaptions) -> dict[str, float]:
-    """Return the statistics of 3,000 captions whose neighbours and character model come from the others."""
+    """Return the statistics of 3,000 captions. Their neighbours and character model come from the other captions."""
     order = random_order(len(world.captions))
     texts = [world.captions[row] for row in order]
     grades = np.array([float(world.grades[row]) for row in order[:GRADED]])
@@ -201,7 +201,7 @@ def misses(measured: Mapping[str, float]) -> list[str]:
 
 
 def faithfulness_table(columns: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return the table of all statistics; `columns` has the measured ones by the column's name.
+    """Return the table of all statistics; `columns` maps a column's name to its measured statistics.
 
     `benchmark.results.report.table.table_lines` makes Markdown of it.
     """

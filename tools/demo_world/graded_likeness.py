@@ -1,4 +1,4 @@
-"""Statistics of captions with grades of concreteness, compared with those of annotated web captions."""
+"""Statistics of captions with grades of concreteness, to compare with annotated web captions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from pairsift.studies.profile.web_likeness.tokens import split_words
 from tools.demo_world.untrained_sba import standardised_by_length, untrained_sba
 
 Floats = npt.NDArray[np.float64]
-GRADED = 3_000  # captions that are compared with their grades
-GRADED_TRAINING = 6_000  # other captions that their character model learns from
+GRADED = 3_000  # captions to compare with their grades
+GRADED_TRAINING = 6_000  # other captions to train the character model on
 LOWEST, HIGHEST = 0.25, 0.9  # quantiles of the grades
 
 
 @dataclass(frozen=True)
 class GradedLikeness:
-    """Statistics of captions with grades, higher for more concrete ones.
+    """Statistics of captions with grades; a higher grade is more concrete.
 
     Args:
         sba: Pearson's correlation of the untrained SBA with the grades.
-        sba_standardised: the same, standardised among captions of the same number of words.
+        sba_standardised: the same, standardised among captions with equally many words.
         predictability: Pearson's correlation of minus the bits per character with the grades.
-        bits_ratio: mean bits per character of the quarter with the lowest grades over that of the highest tenth.
+        bits_ratio: mean bits per character of the lowest-graded quarter, divided by the mean of the highest tenth.
     """
 
     sba: float
@@ -34,10 +34,10 @@ class GradedLikeness:
 
 
 def measure_graded(captions: Sequence[str], grades: Sequence[float]) -> GradedLikeness:
-    """Return the statistics of captions in any order with their grades, one each.
+    """Return the statistics of captions in any order; `grades` has one grade per caption.
 
-    3,000 captions are judged; the untrained SBA searches neighbours among all others, and the character model learns
-    from 6,000 of those.
+    3,000 captions are judged. The untrained SBA searches neighbours among all other captions, and the character model
+    learns from 6,000 of these others.
     """
     order = random_order(len(captions))
     texts, values = [captions[row] for row in order], np.array([float(grades[row]) for row in order])
@@ -54,7 +54,7 @@ def measure_graded(captions: Sequence[str], grades: Sequence[float]) -> GradedLi
 
 
 def sba_correlations(captions: Sequence[str], grades: Floats, others: Sequence[str]) -> tuple[float, float]:
-    """Return the correlations with n grades of the untrained SBA, as it is and standardised by length."""
+    """Return the correlations of the untrained SBA with n grades: raw, and standardised by length."""
     scores = untrained_sba(captions, others)
     standardised = standardised_by_length(scores, [len(split_words(text)) for text in captions])
     return pearson(scores, grades), pearson(standardised, grades)

@@ -1,4 +1,4 @@
-"""The mix of the demo: how frequent each kind of caption, and each kind of text in images, is."""
+"""The mix of the demo: the frequency of each kind of caption and of each kind of text in images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,16 +18,16 @@ CONSISTENCY = 0.5  # of the default pool
 
 @dataclass(frozen=True)
 class Mix:
-    """The probabilities from which pairs are drawn.
+    """The probabilities of the random draws of pairs.
 
     Args:
         kinds: probability of each kind of caption (`noise.KINDS`).
         texts: probability of each kind of text in images (`embedded_text.KINDS`).
         consistency: probability that the image of a caption with a name shows the look of that name.
-        name_shift: shift of Zipf's law for the names that captions are about; the larger, the rarer are the first
-            names (`names.sample_name`). By default the first is .1% of its category, and more after the cut, which
-            favours names that CLIP knows: of 10,000 LAION captions no person's name is in more than .06%, which is
-            .6% of the captions about people.
+        name_shift: shift of Zipf's law for the names that captions are about; a larger shift makes the first names
+            rarer (`names.sample_name`). By default the first name is .1% of its category, and more after the cut,
+            which favours names that CLIP knows. The most frequent person's name in 10,000 LAION captions is in .06%
+            of them, which is .6% of the captions about people.
     """
 
     kinds: Mapping[str, float]
@@ -54,7 +54,7 @@ class Mix:
         return replace(self, kinds=kinds)
 
 
-# Pairs as COCO has them: what is seen is described, and no text is written over the image.
+# Pairs like COCO's: the caption describes the image, and no text is written over it.
 CLEAN = Mix({CONCRETE: 1.0}, {NO_TEXT: 1.0}, 0.0)
 
 
@@ -64,7 +64,7 @@ def pool_mix(consistency: float = CONSISTENCY, path: Path = MIX) -> Mix:
 
 
 def drawn_mix() -> Mix:
-    """Return the mix from which the pairs before the cut are drawn."""
+    """Return the mix of the pairs before the cut."""
     return _read(MIX, "drawn", CONSISTENCY)
 
 

@@ -16,7 +16,7 @@ def draw_group(rng: np.random.Generator) -> int:
 
 
 def vary_caption(caption: str, rng: np.random.Generator) -> str:
-    """Return `caption` as copies of an image on the web may have it: another case, no full stop, or an addition."""
+    """Return `caption` changed as on the web's copies of an image: another case, no full stop, or an addition."""
     bare = caption.rstrip(".")
     choices = (
         caption, caption, caption.lower(), caption.title(), bare, f"{bare} stock photo", f"{bare}...",

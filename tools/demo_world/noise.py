@@ -28,18 +28,18 @@ from tools.demo_world.mix import NEAR_DUPLICATE, NO_TEXT, Mix
 from tools.demo_world.near_duplicates import draw_group, vary_caption
 from tools.demo_world.scenes import ANY_LOOK, DrawnScene, Look, on_display, sample_scene
 
-# The grade of each kind of pair, as ICC's annotators graded captions: 3 describes what is seen, 2 names something
-# visible, 1 names products, events or people, 0 is abstract. What a mismatched caption says is not seen.
+# The grade of each kind of pair, on the scale of ICC's annotators: 3 describes the image, 2 names something visible,
+# 1 names products, events or people, 0 is abstract. A mismatched caption describes another image.
 GRADES = {
     "concrete": 3, "title": 2, "product": 1, "event": 1, "person": 1, "web_string": 1, "abstract": 0, "news": 0,
     "mismatched": 0,
 }  # fmt: skip
 KINDS = (*GRADES, NEAR_DUPLICATE)
-NEAR_SHARE = 0.03  # share of the pool's scenes that are near-domain, which NoCaps' "near-domain" then tests
-ALT_TEXT_SHARE = 0.85  # of the captions that describe; the others are as long as an annotator's
-FOREIGN_SHARE = 0.35  # of the web strings: other languages, as a language filter lets some through
-ON_DISPLAY_SHARE = 0.7  # of the products, shown alone on a plain background
-# Kinds whose images may show nothing but the text, and how many of those that hold most of the caption do.
+NEAR_SHARE = 0.03  # fraction of near-domain scenes in the pool, for NoCaps' "near-domain"
+ALT_TEXT_SHARE = 0.85  # fraction of alt texts among captions that describe; the others are an annotator's
+FOREIGN_SHARE = 0.35  # fraction of web strings in other languages, as a language filter misses some
+ON_DISPLAY_SHARE = 0.7  # fraction of the products shown in isolation on a plain background
+# Kinds with images that may show only text, and the fraction that does among images with most of the caption.
 TEXT_ONLY = frozenset({"product", "event", "person", "web_string", "abstract", "news"})
 TEXT_ONLY_SHARE = 0.6
 
@@ -51,9 +51,9 @@ class Draft:
     Args:
         caption: the caption.
         kind: kind of noise, one of `KINDS`.
-        grade: planted grade of the pair, 0 to 3; that of the original for a near-duplicate.
+        grade: planted grade of the pair, 0 to 3; a near-duplicate has its original's grade.
         concreteness: planted concreteness of the caption, 0 to 1.
-        scene: what the image shows; None if it shows only text.
+        scene: the scene in the image; None if the image shows only text.
         embedded: kind of text in the image (`embedded_text.KINDS`).
         text: the text written in the image, empty if there is none.
         group: seed of the near-duplicate's original, empty for all other kinds.
@@ -84,7 +84,7 @@ def pool_scene(rng: np.random.Generator, look: Look = ANY_LOOK) -> DrawnScene:
 def draw_caption(kind: str, rng: np.random.Generator, mix: Mix) -> tuple[DrawnScene, Node]:
     """Return a random scene and a caption of the kind of noise `kind` for it, as a tree; no near-duplicate.
 
-    Of `mix`, only what it says about names counts.
+    Only the settings of names in `mix` are used.
     """
     if kind in WRITERS:
         scene = pool_scene(rng)
@@ -147,7 +147,7 @@ def draft_pair(rng: np.random.Generator, mix: Mix, family: Sequence[int] = (0, 0
 
 
 def draw_pair(rng: np.random.Generator, mix: Mix, *, family: Sequence[int] = (0, 0), size: int = 128) -> Pair:
-    """Return a random pair, its image `size` pixels high; the other arguments are those of `draft_pair`."""
+    """Return a random pair with an image of `size` pixels; for the other arguments see `draft_pair`."""
     draft = draft_pair(rng, mix, family)
     if draft.group:
         original = draw_pair(np.random.default_rng(draft.group), mix.without(NEAR_DUPLICATE), size=size)

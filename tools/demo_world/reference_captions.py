@@ -1,4 +1,4 @@
-"""The reference captions of an evaluation image: descriptions that agree with each other about as COCO's do."""
+"""The reference captions of an evaluation image: descriptions that agree about as much as COCO's."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from tools.demo_world.language.descriptions.descriptions import distinct_descrip
 
 REFERENCES = 5  # captions per image, as in the originals
 # A caption of COCO scored against the four others of its image has a CIDEr of 98 (159 images of COCO 2017), any five
-# descriptions 39, and the five of nine that agree best 65. Of more, the captions of all images together would be less
-# varied than COCO's.
+# descriptions 39, and the five of nine that agree best 65. The best five of more than nine descriptions would be less
+# varied over all images than COCO's captions.
 DRAWN = 9
 
 
@@ -22,7 +22,7 @@ def reference_captions(scene: Scene, rng: np.random.Generator) -> list[str]:
 
 
 def most_agreeing(captions: Sequence[str], count: int) -> list[str]:
-    """Return the `count` captions that share most words and pairs of words with all others, in their order."""
+    """Return the `count` captions with most words and pairs of words in common with all others, in their order."""
     grams = [_grams(caption) for caption in captions]
     agreement = [sum(_overlap(one, other) for other in grams) for one in grams]
     best = sorted(range(len(captions)), key=lambda index: -agreement[index])[:count]
@@ -35,5 +35,5 @@ def _grams(caption: str) -> Counter[tuple[str, ...]]:
 
 
 def _overlap(one: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]]) -> float:
-    """Return the share of words and pairs of words that two captions have in common, 0 to 1."""
+    """Return the fraction of words and pairs of words that two captions have in common, 0 to 1."""
     return 2 * (one & other).total() / (one.total() + other.total())

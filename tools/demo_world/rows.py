@@ -12,7 +12,7 @@ from tools.demo_world.mix import NEAR_DUPLICATE, Mix
 from tools.demo_world.noise import draft_pair
 from tools.demo_world.scenes import DrawnScene, state_of
 
-MULTIPLIER = 47026247687942121848144207491837523525  # of PCG64
+MULTIPLIER = 47026247687942121848144207491837523525  # PCG64's multiplier
 MAX_POSITION = 1 << 15  # no pair needs more random numbers
 THING = pa.struct(
     [
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 def position(seed: Sequence[int], state: int) -> int:
-    """Return how many values a PCG64 generator with this seed gives before it has this state."""
+    """Return the number of values that a PCG64 generator with this seed gives before it has this state."""
     initial = np.random.PCG64(seed).state["state"]
     current, increment = int(initial["state"]), int(initial["inc"])
     for count in range(MAX_POSITION):

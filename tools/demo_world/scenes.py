@@ -13,7 +13,7 @@ from tools.demo_world.words import IN_PATTERNS, NEAR_PATTERNS, OUT_PATTERNS
 
 @dataclass(frozen=True)
 class Look:
-    """What the main thing of a scene must be, and its place; an empty field leaves it to chance."""
+    """The required kind and colour of a scene's main thing, and its place; an empty field is left to chance."""
 
     kind: str = ""
     colour: str = ""
@@ -65,7 +65,7 @@ def _thing(rng: np.random.Generator, kind: str) -> Thing:
 
 
 def _other_things(rng: np.random.Generator, number: int, main: Thing) -> list[Thing]:
-    """Return `number` - 1 things whose kinds differ from the main thing's and from each other."""
+    """Return `number` - 1 things of kinds that differ from the main thing's and from each other."""
     kinds = [main.kind]
     if KINDS[main.kind].portable and rng.random() < 0.4:
         kinds.append(_BASE(rng) if main.kind not in _BASE.names else "basket")
@@ -86,7 +86,7 @@ def _main_thing(rng: np.random.Generator, domain: Domain) -> Thing:
 
 
 def _relations(first: Thing, second: Thing) -> list[str]:
-    """Return the relations possible between two things; repeated ones are more likely to be picked."""
+    """Return the possible relations between two things; repetitions make a relation more likely to be picked."""
     options = ["left of", "right of", "left of", "right of"]
     if first.airborne and not second.airborne:
         options += ["above"] * 3
@@ -114,7 +114,7 @@ def _arranged(rng: np.random.Generator, things: tuple[Thing, ...], relation: str
 
 
 def sample_scene(rng: np.random.Generator, domain: Domain = "in", look: Look = ANY_LOOK) -> DrawnScene:
-    """Return a random scene whose first thing is of `domain` by its kind or its pattern; the others are in-domain.
+    """Return a random scene. Its first thing has a kind or pattern of `domain`; the others are in-domain.
 
     `look` overrides the kind and colour of the first thing and the place.
     """
@@ -134,7 +134,7 @@ def single_thing(rng: np.random.Generator, kind: str) -> DrawnScene:
 
 
 def on_display(scene: DrawnScene) -> DrawnScene:
-    """Return the first thing of `scene` as in a product photo: alone, large, centred, on a plain background."""
+    """Return the first thing of `scene` as in a product photo: isolated, large, centred, on a plain background."""
     things = scene.sketch[:1]
     return replace(
         scene,

@@ -82,7 +82,7 @@ def evaluation_rows() -> Iterator[Row]:
             ):  # Flickr30k's images mostly show actions
                 scene = sample_scene(rng)
             picture = picture_row(scene, (0, DRAWS["evaluation"], index), state_of(rng))
-            render(scene, rng)  # its random numbers come before those of the captions
+            render(scene, rng)  # it uses random numbers before the captions do
             yield {"set": name, "index": index, "captions": reference_captions(scene, rng), **picture}
 
 
@@ -138,12 +138,12 @@ def write_worlds(folder: Path, workers: int) -> None:
 
 
 def write_card(folder: Path) -> None:
-    """Write the hash of every file in `folder`, and that of the tools, which CI compares."""
+    """Write the hash of every file in `folder` and the hash of the tools, which CI compares."""
     write_text(folder / "card.json", json.dumps(_card(folder), indent=2) + "\n")
 
 
 def is_card_current(folder: Path) -> bool:
-    """Return whether the card has the hashes of the shipped files and of the tools as they are."""
+    """Return whether the card's hashes match the shipped files and the tools."""
     return bool(json.loads((folder / "card.json").read_text()) == _card(folder))
 
 

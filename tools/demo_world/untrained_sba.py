@@ -1,7 +1,7 @@
-"""SBA without training: how much of a caption survives a bottleneck that nobody trained.
+"""SBA without training: how much of a caption survives an untrained bottleneck.
 
-A latent semantic analysis of the caption stands for SBA's bottleneck, and the most similar of its nearest neighbours
-among other captions for the reconstruction.
+A latent semantic analysis of the caption replaces SBA's bottleneck. The most similar of its nearest neighbours among
+other captions replaces the reconstruction.
 """
 
 from collections import Counter
@@ -12,17 +12,17 @@ import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 
 Floats = npt.NDArray[np.float64]
-NEIGHBOURS = 15_000  # other captions at most
+NEIGHBOURS = 15_000  # maximum number of other captions
 DIMENSIONS, NEAREST = 128, 5
-MAX_LENGTH, MIN_SAME_LENGTH = 25, 10  # words; captions of one length
-_BLOCK = 256  # captions whose neighbours are searched at a time
+MAX_LENGTH, MIN_SAME_LENGTH = 25, 10  # in words; in captions of equal length
+_BLOCK = 256  # captions per search of neighbours
 
 
 def untrained_sba(captions: Sequence[str], others: Sequence[str]) -> Floats:
     """Return the similarity, 0 to 1, of each caption to the best of its nearest neighbours, shape (n,).
 
-    `others` are the captions among which neighbours are searched: the first `NEIGHBOURS` distinct ones that are not
-    in `captions`. Similarity is 1 - Levenshtein distance / longer length, of lower-cased characters.
+    Neighbours are searched among the first `NEIGHBOURS` distinct captions of `others` that are not in `captions`.
+    Similarity is 1 - Levenshtein distance / longer length, of lower-cased characters.
     """
     asked = set(captions)
     known = [text for text in dict.fromkeys(others) if text not in asked][:NEIGHBOURS]

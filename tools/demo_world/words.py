@@ -1,4 +1,4 @@
-"""Patterns by domain, and the words for colours and patterns, some of them more often than others."""
+"""Patterns by domain, and the words for colours and patterns; repeated words are more frequent."""
 
 COLOUR_WORDS: dict[str, tuple[str, ...]] = {
     "red": ("red", "red", "red", "crimson"),

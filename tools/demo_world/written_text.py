@@ -1,4 +1,4 @@
-"""How much of the captions is written in their images, where that text is known."""
+"""Measures how much of the captions is written in their images, for images with known text."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from filters.cotr import co_embedded_rate, fuzzy_rate
 
 @dataclass(frozen=True)
 class WrittenText:
-    """Rates over images whose text is known.
+    """Rates over images with known text.
 
     Args:
-        images_with_text: share of the images with text.
+        images_with_text: fraction of the images with text.
         exact: mean co-embedded text rate (CoTR) over the images with text.
         fuzzy: the same with fuzzy matching.
-        above_zero: share of the images with text whose CoTR is above 0.
+        above_zero: fraction of the images with text that have a CoTR above 0.
     """
 
     images_with_text: float
@@ -26,7 +26,7 @@ class WrittenText:
 
 
 def measure_written_text(pairs: Iterable[tuple[str, Sequence[str]]]) -> WrittenText:
-    """Return the rates over pairs of a caption, which must have words, and the lines written in its image."""
+    """Return the rates over pairs of a caption, which must have words, and the lines of text in its image."""
     pairs = [(caption, lines) for caption, lines in pairs]
     with_text = [(caption, lines) for caption, lines in pairs if any(line.strip() for line in lines)]
     if not with_text:

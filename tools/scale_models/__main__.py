@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 def main() -> None:
     """Train the named scale models, evaluate them on held-out samples, and update the model card.
 
-    Of all models, those are skipped that were trained from the same inputs before.
+    With "all", models that were trained from the same inputs before are skipped.
     """
-    # Must be set before torch is imported: threads that spin while they wait are ten times slower on a busy machine.
+    # Must be set before torch is imported: spinning threads are ten times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from tools.scale_models.export import MODELS
@@ -50,11 +50,11 @@ def train_one(
 
     Args:
         name: name of the model.
-        script: how it is made.
+        script: its training script.
         out: parent folder of all models.
         device: auto, cpu, cuda or cuda:N.
         threads: number of torch threads.
-        outdated_only: do nothing if the folder holds what the same inputs gave before.
+        outdated_only: do nothing if the folder holds the model that the same inputs gave before.
     """
     import torch
     from transformers.utils.logging import disable_progress_bar

@@ -37,7 +37,7 @@ def train_autoencoder(
         block_out_channels=channels,
         latent_channels=latents,
         layers_per_block=1,
-        norm_num_groups=1,  # norms over a few channels would remove the brightness and colour of an image
+        norm_num_groups=1,  # norms over few channels would remove the brightness and colour of an image
         sample_size=pairs.size,
         mid_block_add_attention=False,
     )

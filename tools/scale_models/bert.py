@@ -73,7 +73,7 @@ def _batches(tokenizer: Any, texts: Sequence[str], recipe: Recipe) -> Iterator[T
 
 
 def _halves(texts: Sequence[str], generator: torch.Generator) -> tuple[list[str], list[str], Tensor]:
-    """Cut each text in two; every second one gets the end of the text before it and the label 1 (unrelated)."""
+    """Cut each text in two; every second text gets the end of the text before it and the label 1 (unrelated)."""
     firsts, seconds = [], []
     for text, fraction in zip(texts, torch.rand(len(texts), generator=generator).tolist(), strict=True):
         words = text.split()

@@ -20,7 +20,7 @@ from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
 from tools.scale_models.masked_lm import IGNORED
 from tools.scale_models.tokenizers import bert_tokenizer
 
-FIRST = 600_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
+FIRST = 600_000_000  # first index in the `llm` draw; other models are trained on earlier samples
 RECONSTRUCTED = 4  # every fourth image is an autoencoder's reconstruction, as VBA captions generated images
 BEAMS = 5
 
@@ -146,7 +146,7 @@ def _loss(model: Any, batch: Tensors) -> Tensor:
 
 
 def mentioned(caption: str, words: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return the keys of `words` for which `caption` contains one of the words or phrases, ignoring case."""
+    """Return the keys of `words` with a word or phrase that `caption` contains, ignoring case."""
     text = f" {caption.lower().rstrip('.')} "
     return {key for key, options in words.items() if any(f" {word} " in text for word in options)}
 
@@ -183,8 +183,8 @@ def caption(model: Any, processor: Any, images: Sequence[Any]) -> list[str]:
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
     """Evaluate the model in `folder` on `samples` // 4 held-out clean pairs of its draw.
 
-    Returns the loss per token on the pairs' captions and, for kinds and for colours, the share of those mentioned in
-    the generated captions that the image shows (`right`), or that the next pair's image shows (`by_chance`).
+    Returns the loss per token on the pairs' captions, and the fractions of the kinds and of the colours in generated
+    captions that the image shows (`right`), or that the next pair's image shows (`by_chance`).
     """
     model, processor = load(folder)
     side = model.config.vision_config.image_size

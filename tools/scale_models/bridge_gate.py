@@ -1,7 +1,7 @@
-"""``python -m tools.scale_models.bridge_gate``: does SBA's language model read the vector that it is given?
+"""``python -m tools.scale_models.bridge_gate``: does SBA's language model read its input vector?
 
-Trains SBA's bridge as the demo's ICC build does and reconstructs held-out descriptions. Their margin is how much
-nearer a caption's own beams are to it than the beams of another caption; the last line on stdout says whether it
+Trains SBA's bridge as the demo's ICC build does and reconstructs held-out descriptions. The margin measures how much
+nearer a caption's beams are to it than the beams of another caption. The last line on stdout says whether the margin
 suffices.
 """
 
@@ -33,7 +33,7 @@ ICC_CONFIG = MODELS.parents[2] / "conf" / "icc" / "demo.yaml"
 
 
 def margin(texts: Sequence[str], beams: Sequence[Beams]) -> float:
-    """Return the mean similarity of captions and the best of their own beams, minus that of the next caption's."""
+    """Return the mean similarity of captions to their best beams, minus the same for the next caption's beams."""
     measure = EditSimilarity()
     return float(np.mean(measure.best(texts, beams) - measure.best(texts, [*beams[1:], *beams[:1]])))
 
@@ -46,13 +46,13 @@ def descriptions(draw: str, count: int) -> list[str]:
 def reconstruct(
     texts: Sequence[str], models: Path, device: torch.device, training: int | None
 ) -> list[Beams]:
-    """Return the beams of `texts` by an SBA whose bridge is trained as in the demo's ICC build, on other captions.
+    """Return the beams of `texts` by an SBA with a bridge trained as in the demo's ICC build, on other captions.
 
     Args:
         texts: captions to reconstruct.
         models: folder of the models `clip` and `llama`.
         device: device of the training and the reconstruction.
-        training: number of captions that the bridge is trained on, by default the build's.
+        training: number of captions to train the bridge on; the build's number by default.
     """
     config = OmegaConf.load(ICC_CONFIG)
     others = [text for text in dict.fromkeys(instantiate(config.captions)) if text not in set(texts)]

@@ -20,13 +20,13 @@ from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
 from tools.scale_models.tokenizers import clip_tokenizer
 
 # The original's 400M pairs were searched for with 500,000 queries of words that are frequent in Wikipedia (Radford et
-# al. 2021, section 2.2): more of its captions name what is seen than of the pool's.
+# al. 2021, section 2.2): more of its captions name something visible than of the pool's captions.
 QUERIED = {
     "concrete": 0.25, "title": 0.3, "product": 0.15, "event": 0.08, "person": 0.08, "web_string": 0.02,
     "abstract": 0.08, "news": 0.04,
 }  # fmt: skip
-# Nor are the names in it as many: a query has up to 20,000 pairs, and words are left out that Wikipedia has less than
-# 100 times. The first name is 2% of its category.
+# It also has fewer names: a query has up to 20,000 pairs, and words that Wikipedia has less than 100 times are left
+# out. The first name is 2% of its category.
 NAME_SHIFT = 5
 MAX_SCALE = 100.0  # CLIP's upper bound of the logit scale
 
@@ -43,7 +43,7 @@ class ClipTraining:
         1,
         1,
         1,
-    )  # a ResNet, which at this size learns twice as fast as a ViT
+    )  # of a ResNet, which learns twice as fast as a ViT at this size
     width: int = 128
     text_layers: int = 2
     embedding: int = 128
@@ -63,7 +63,7 @@ def train(out: Path, config: ClipTraining, device: torch.device) -> None:
         out / "open_clip_config.json", json.dumps(_open_clip_config(config, len(tokenizer)), indent=2) + "\n"
     )
     with seeded(recipe.seed):
-        # Built by the loader that users call, so that images and captions are preprocessed as they will be in use.
+        # Built by the loader that users call, so that images and captions are preprocessed in the same way.
         model, collate = load(out)
         pairs = Pairs("clip", config.pairs, recipe.seed, mix=queried())
         learn(model, collate, pairs, recipe, device)
@@ -75,12 +75,12 @@ def _known_names() -> Mix:
 
 
 def queried() -> Mix:
-    """Return the mix of the pairs that CLIP is trained on."""
+    """Return the mix of CLIP's training pairs."""
     return _known_names().only(QUERIED)
 
 
 def queried_world() -> str:
-    """Return what identifies the pairs that CLIP is trained on."""
+    """Return a string that identifies CLIP's training pairs."""
     return world_of(queried())
 
 
@@ -134,7 +134,7 @@ def _open_clip_config(config: ClipTraining, vocabulary: int) -> dict[str, Any]:
         "width": config.width,
         "heads": config.width // 32,
         "layers": config.text_layers,
-        "hf_tokenizer_name": "local",  # any name makes open_clip read the tokenizer beside this file
+        "hf_tokenizer_name": "local",  # any name makes open_clip read the tokenizer in this folder
     }
     return {
         "model_cfg": {"embed_dim": config.embedding, "vision_cfg": vision, "text_cfg": text},

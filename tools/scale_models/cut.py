@@ -1,7 +1,7 @@
 """Cuts drawn pairs at a CLIP similarity, as LAION-400M was cut at 0.3; the pool consists of the accepted pairs.
 
-``python -m tools.scale_models.cut`` prints the similarity and the shares to draw, for conf/pool/demo.yaml and
-conf/models/demo.yaml, that leave the pool's shares and the published keep rate after the cut. With these in place,
+``python -m tools.scale_models.cut`` prints the similarity and the shares to draw that give the pool's shares and the
+published keep rate after the cut. Copy them to conf/models/demo.yaml and tools/demo_world/mix.yaml; then
 ``python -m tools.scale_models cut`` makes the cut.
 """
 
@@ -35,15 +35,15 @@ from tools.scale_models.loop import Recipe
 # LAION-400M's authors give no figure.
 KEEP = 0.1
 MODELS_CONFIG = MODELS.parents[2] / "conf" / "models" / "demo.yaml"
-SEED = 0  # of the pool
+SEED = 0  # the pool's seed
 CHUNK = 10_000  # pairs per saved part of the similarities
-CALIBRATION = 60_000  # pairs from which the shares to draw are computed, as many of each kind
+CALIBRATION = 60_000  # pairs to compute the shares to draw from, equally many of each kind
 Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The cut: the CLIP, and the number of drawn pairs, of which a tenth is accepted.
+    """The cut: the CLIP, and the number of drawn pairs. A tenth of them is accepted.
 
     `recipe` holds only the seed and the number of processes.
     """
@@ -54,13 +54,13 @@ class Cut:
 
 
 def train(out: Path, config: Cut, device: torch.device) -> None:
-    """Write the indices of the draws whose image and caption are similar enough to `out`."""
+    """Write the indices of draws with sufficiently similar image and caption to `out`."""
     cosines = similarities(config, SEED, drawn_mix(), config.draws)
     save_cut(out, cosines >= _minimum(), drawn_mix(), SEED)
 
 
 def drawn_world() -> str:
-    """Return what identifies the pairs that are cut, and the similarity."""
+    """Return a string that identifies the pairs to cut and the similarity."""
     return repr([world_of(drawn_mix()), _minimum()])
 
 
@@ -71,7 +71,7 @@ def _minimum() -> float:
 def similarities(config: Cut, seed: int, mix: Mix, count: int) -> Floats:
     """Return the similarity of image and caption of the first `count` pairs of the `pool` draw: shape (count,).
 
-    They are computed in chunks that are kept in the cache, so that a killed run goes on.
+    They are computed in chunks that are cached, so that a killed run resumes.
     """
     inputs = repr([revision(config.clip), seed, mix, GENERATOR_VERSION])
     folder = cache_folder("demo", "cuts") / hashlib.sha256(inputs.encode()).hexdigest()[:16]
@@ -93,7 +93,7 @@ def _chunk(folder: Path, clip: Path, seed: int, mix: Mix, start: int) -> Floats:
 
 
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
-    """Return the share of drawn pairs that the cut in `folder` accepted, and of each kind among the accepted."""
+    """Return the fraction of drawn pairs that the cut in `folder` accepted, and of each kind among accepted pairs."""
     indices = accepted_indices(folder, drawn_mix(), SEED)
     kinds = [sample_draft("pool", int(i), SEED, drawn_mix()).kind for i in indices[: 10 * samples]]
     shares = {f"share_{kind}": kinds.count(kind) / len(kinds) for kind in (*GRADES, NEAR_DUPLICATE)}
@@ -101,7 +101,7 @@ def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
 
 
 def calibrate(config: Cut, target: Mix, seed: int) -> tuple[float, Mix]:
-    """Return the similarity to cut at, and the mix of which the cut leaves `KEEP`, with the shares of `target`."""
+    """Return the similarity to cut at, and a mix. The cut keeps `KEEP` of the mix, with the shares of `target`."""
     equal = Mix(dict.fromkeys(GRADES, 1.0), dict.fromkeys(embedded_text.KINDS, 1.0), target.consistency)
     cosines = similarities(config, seed, equal, CALIBRATION)
     drafts = [sample_draft("pool", index, seed, equal) for index in range(CALIBRATION)]
@@ -119,7 +119,7 @@ def calibrate(config: Cut, target: Mix, seed: int) -> tuple[float, Mix]:
 def _acceptance(
     kinds: npt.NDArray[np.int64], texts: npt.NDArray[np.int64], accepted: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float64]:
-    """Return the accepted share of each kind of caption with each kind of text, shape (kinds, texts), never 0."""
+    """Return the accepted fraction of each kind of caption with each kind of text, shape (kinds, texts), never 0."""
     shape = (len(GRADES), len(embedded_text.KINDS))
     cells = np.ravel_multi_index((kinds, texts), shape)
     size = shape[0] * shape[1]
@@ -128,7 +128,7 @@ def _acceptance(
 
 
 def shares_to_draw(accepted: npt.NDArray[np.float64], target: Mix) -> tuple[Mix, float]:
-    """Return the mix that has the shares of `target` after the cut, and the share of it that is kept.
+    """Return the mix that has the shares of `target` after the cut, and the fraction of it that is kept.
 
     Kinds of captions and of text are drawn independently; both are fitted in turn (iterative proportional fitting).
     """
@@ -149,7 +149,7 @@ def shares_to_draw(accepted: npt.NDArray[np.float64], target: Mix) -> tuple[Mix,
 
 
 def _with_near_duplicates(drawn: Mix, target: Mix) -> Mix:
-    """Add near-duplicates to the mix: as copies of all kinds they are accepted as often as all others together."""
+    """Add near-duplicates to the mix; as copies of all kinds they have the mean acceptance of all others."""
     share = target.kinds[NEAR_DUPLICATE]
     kinds: Mapping[str, float] = {kind: p * (1 - share) for kind, p in drawn.kinds.items()}
     return drawn.only({**kinds, NEAR_DUPLICATE: share})

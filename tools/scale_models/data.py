@@ -19,10 +19,10 @@ from tools.demo_world.mix import CLEAN, Mix, pool_mix
 from tools.demo_world.noise import Draft, Pair, draw_caption, pool_scene
 from tools.demo_world.sampling import Weighted
 
-HELD_OUT = 1_000_000_000  # first index of a draw that is never trained on
+HELD_OUT = 1_000_000_000  # samples from this index on are never used for training
 
-# Shares of the kinds of captions in a set like CC3M, whose filters keep more of what describes an image (Sharma et
-# al. 2018, section 3); they are our reading of its captions.
+# Shares of the kinds of captions in a set like CC3M, by our reading of its captions. CC3M's filters favour captions
+# that describe an image (Sharma et al. 2018, section 3).
 CONCEPTUAL = {
     "concrete": 0.25, "title": 0.23, "person": 0.16, "event": 0.11, "product": 0.05, "abstract": 0.1, "news": 0.07,
     "mismatched": 0.03,
@@ -33,23 +33,23 @@ Image = npt.NDArray[np.uint8]  # (height, width, 3), RGB
 
 @cache
 def caption_world() -> str:
-    """Return what identifies the captions of the pool's mix."""
+    """Return a string that identifies the captions of the pool's mix."""
     return world_of(pool_mix())
 
 
 def clean_world() -> str:
-    """Return what identifies clean pairs."""
+    """Return a string that identifies clean pairs."""
     return world_of(CLEAN)
 
 
 def world_of(mix: Mix) -> str:
-    """Return what identifies the pairs of a mix; 500 captions show a change that left their version as it was."""
+    """Return a string that identifies the pairs of a mix; 500 captions reveal a change without a new version."""
     return repr([GENERATOR_VERSION, mix, captions("models", 500, 0, mix=mix)])
 
 
 @cache
 def scene_world() -> str:
-    """Return what identifies the scenes and the text over them."""
+    """Return a string that identifies the scenes and the text over them."""
     scenes = Scenes(500, seed=0)
     return repr([pool_mix().texts, [scenes.scene(index) for index in range(len(scenes))]])
 
@@ -57,15 +57,15 @@ def scene_world() -> str:
 class Scenes(Dataset[tuple[Image, Scene]]):
     """Images of the `models` draw and the scenes that they show.
 
-    As many hold text as in the pool, taken from descriptions of other scenes: a model that has seen no text over
-    images recognises half as many things in those that hold some.
+    As many images hold text as in the pool, taken from descriptions of other scenes. A model trained without text
+    over images recognises half as many things in images with text.
 
     Args:
         samples: number of scenes.
         seed: random seed of the scenes.
         start: index of the first scene in the draw.
-        alone: keep only the first thing in every second scene, as most images of ImageNet show one object; names of
-            shapes and colours are then learned many times faster.
+        alone: keep only the first thing in every second scene, as most images of ImageNet show one object. This way
+            names of shapes and colours are learned many times faster.
     """
 
     def __init__(self, samples: int, seed: int, start: int = 0, alone: bool = False) -> None:
@@ -162,9 +162,9 @@ def _captions(drafts: list[Draft]) -> list[str]:
 
 
 class ConceptualCaptions(Dataset[str]):
-    """Captions like those of Conceptual Captions, which the ICC paper builds its scorer on.
+    """Captions like Conceptual Captions', which the ICC paper builds its scorer on.
 
-    They describe more than the pool's, name nobody, and hold no codes; there are no copies and no web strings.
+    They describe more than the pool's captions, without names, codes, copies or web strings.
 
     Args:
         draw: name of the draw, a key of `DRAWS`.

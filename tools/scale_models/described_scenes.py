@@ -1,6 +1,6 @@
-"""Several descriptions of each of many scenes: reading them, a language model learns which words name the same thing.
+"""Several descriptions of each of many scenes, to teach a language model which words name the same thing.
 
-The originals learned it from the web's texts; the demo's single captions call a thing by one of its names only.
+The originals learned it from the web's texts. The demo's single captions have only one name for a thing.
 """
 
 from functools import cache
@@ -12,11 +12,11 @@ from tools.demo_world.language.trees import text_of
 from tools.demo_world.noise import WRITERS, pool_scene
 from tools.scale_models.data import caption_world
 
-DESCRIPTIONS = 4  # of one scene
+DESCRIPTIONS = 4  # per scene
 
 
 class DescribedScenes(Dataset[list[str]]):
-    """Descriptions of the scenes of the `models` draw, `DESCRIPTIONS` of each.
+    """Descriptions of the scenes of the `models` draw, `DESCRIPTIONS` per scene.
 
     Args:
         samples: number of scenes.
@@ -44,5 +44,5 @@ def described_scenes(samples: int, seed: int, start: int = 0, workers: int = 0) 
 
 @cache
 def described_world() -> str:
-    """Return what identifies captions of all kinds and described scenes."""
+    """Return a string that identifies captions of all kinds and described scenes."""
     return repr([caption_world(), described_scenes(500, 0)])

@@ -23,16 +23,16 @@ from tools.scale_models.export import MODELS, save_half
 from tools.scale_models.loop import Recipe, Tensors, fit, seeded, shuffled
 from tools.scale_models.tokenizers import clip_hub_tokenizer
 
-FIRST = 500_000_000  # first index in the `llm` draw, whose earlier samples other models are trained on
-# Stable Diffusion 2 was trained on web pairs filtered by aesthetics: most captions describe or name what is seen. Its
-# pairs were also chosen by CLIP, so their names are those that CLIP knows.
+FIRST = 500_000_000  # first index in the `llm` draw; other models are trained on earlier samples
+# Stable Diffusion 2 was trained on web pairs filtered by aesthetics: most captions describe or name something
+# visible. Its pairs were also chosen by CLIP, so CLIP knows their names.
 MOSTLY_CLEAN = Mix(
     {"concrete": 0.6, "title": 0.2, "product": 0.05, "person": 0.05, "abstract": 0.05, "news": 0.05},
     {NO_TEXT: 1.0},
     consistency=0.5,
     name_shift=NAME_SHIFT,
 )
-UNCONDITIONAL = 0.1  # share of captions replaced by "" for classifier-free guidance (Ho & Salimans 2022)
+UNCONDITIONAL = 0.1  # fraction of captions replaced by "" for classifier-free guidance (Ho & Salimans 2022)
 CLIP = MODELS / "clip"  # evaluates generated images
 STEPS, GUIDANCE = 20, 9.0  # the ICC paper's sampling (appendix A.7)
 
@@ -50,7 +50,7 @@ class DiffusionTraining:
     text_width: int = 96
     text_layers: int = 2
     width: tuple[int, int] = (32, 72)
-    pictures: int = 20_000  # pairs that the autoencoder is trained on
+    pictures: int = 20_000  # training pairs of the autoencoder
     autoencoder: Recipe = field(
         default_factory=lambda: Recipe(steps=2500, batch=8, lr=2e-3, weight_decay=0.0, workers=0)
     )
@@ -84,7 +84,7 @@ def train(out: Path, config: DiffusionTraining, device: torch.device) -> None:
 
 
 def world() -> str:
-    """Return what identifies the pairs that it is trained on."""
+    """Return a string that identifies its training pairs."""
     return world_of(MOSTLY_CLEAN)
 
 
@@ -110,11 +110,11 @@ def _denoiser(config: DiffusionTraining, side: int) -> Any:
         out_channels=config.latents,
         layers_per_block=1,
         block_out_channels=config.width,
-        # Attention only on the coarse grid: there it costs a quarter, and a cell has the size of a thing.
+        # Attention only on the coarse grid, which costs a quarter; a cell has the size of a thing.
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
         up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
         cross_attention_dim=config.text_width,
-        # The pooled caption is added to the time embedding: with attention alone captions take much longer to learn.
+        # The pooled caption is added to the time embedding: with only attention, captions take much longer to learn.
         addition_embed_type="text",
         addition_embed_type_num_heads=config.text_width // 32,
         attention_head_dim=2,

@@ -8,7 +8,7 @@ import numpy as np
 from tools.demo_world.concreteness import FUNCTION_WORDS
 
 END = " \n"  # ends every line, as SBA ends captions
-KEYWORD_SHARE = 0.7  # share of documents that begin with a line of keywords
+KEYWORD_SHARE = 0.7  # fraction of documents that begin with a line of keywords
 _WORD = re.compile(r"\w+")
 
 

@@ -52,7 +52,7 @@ def train(out: Path, config: GPT2Training, device: torch.device) -> None:
         embd_pdrop=0.0,
         attn_pdrop=0.0,
         # The usual 0.02 suits wide layers. The captioner's cross-attention starts from this range, too: with 0.02 it
-        # adds so little at this width that captions are learned by heart before the image is looked at.
+        # adds so little at this width that the model memorises captions before it uses the image.
         initializer_range=0.1,
     )
     blocks = _blocks(tokenizer, texts, config.positions)

@@ -17,7 +17,7 @@ from tools.scale_models.masked_lm import IGNORED
 from tools.scale_models.summaries import WINDOW, Summarizer, summary_batches, summary_loss
 from tools.scale_models.tokenizers import llama_tokenizer
 
-DOCUMENTS_WEIGHT = 0.25  # of the documents' loss beside that of the captions written from their summaries
+DOCUMENTS_WEIGHT = 0.25  # weight of the documents' loss; the loss of captions from summaries has weight 1
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class LlamaTraining:
     """Shape and recipe of the small Llama, and the number of training captions.
 
     It is wide for its depth, because one soft token has to carry the content of a whole caption. A step has
-    `recipe.batch` captions that are written from their summaries, and `documents` documents.
+    `recipe.batch` captions to write from their summaries, and `documents` documents.
     """
 
     width: int = 160
@@ -66,7 +66,7 @@ def _shape(config: LlamaTraining, tokenizer: Any) -> Any:
         num_attention_heads=config.heads,
         max_position_embeddings=config.positions,
         tie_word_embeddings=True,
-        initializer_range=0.08,  # the usual 0.02 suits wide layers; with it narrow ones learn nothing for many steps
+        initializer_range=0.08,  # the usual 0.02 suits wide layers; with it narrow layers learn nothing for long
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
@@ -77,7 +77,7 @@ def _batches(tokenizer: Any, texts: Sequence[str], config: LlamaTraining) -> Ite
     """Yield batches of captions with their summaries, and of documents."""
     end = len(tokenizer(END, add_special_tokens=False).input_ids)
     lines = [f"{text}{END}" for text in texts]
-    limit = config.positions - 2  # BOS and the summary stand before a caption
+    limit = config.positions - 2  # BOS and the summary precede a caption
     rows = [torch.tensor(ids[:limit]) for ids in tokenizer(lines, add_special_tokens=False).input_ids]
     pages = _rows(tokenizer, documents(texts, config.recipe.seed))
     summaries = summary_batches(rows, end, config.recipe)

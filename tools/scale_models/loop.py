@@ -24,7 +24,7 @@ class Recipe:
         batch: samples per step.
         lr: peak learning rate.
         weight_decay: weight decay of matrices; vectors and scalars have none.
-        warmup: share of the steps with a rising learning rate.
+        warmup: fraction of the steps with a rising learning rate.
         clip: maximal norm of the gradient.
         seed: random seed of initialisation and sampling order.
         workers: processes that render training samples.
@@ -49,7 +49,7 @@ class Recipe:
 def seeded(seed: int) -> Iterator[None]:
     """Seed torch's global generator and use deterministic kernels inside the block; restore both afterwards.
 
-    The global generator is the only one that transformers and open_clip initialise weights from.
+    Transformers and open_clip initialise weights only from the global generator.
     """
     before = torch.are_deterministic_algorithms_enabled()
     # Warn only: on a GPU determinism also needs CUBLAS_WORKSPACE_CONFIG, which must be set before the start.
@@ -65,7 +65,7 @@ def seeded(seed: int) -> Iterator[None]:
 def cosine(step: int, steps: int, warmup: float) -> float:
     """Return the learning rate at `step` relative to the peak: linear warm-up, then cosine decay to 0.
 
-    `warmup` is the share of the `steps` that the warm-up takes.
+    `warmup` is the fraction of the `steps` that the warm-up takes.
     """
     warmup_steps = max(1, round(warmup * steps))
     if step < warmup_steps:
@@ -84,7 +84,7 @@ def shuffled(samples: int, recipe: Recipe) -> Iterator[Tensor]:
 def by_length(items: Sequence[Sized], recipe: Recipe, window: int) -> Iterator[Tensor]:
     """Yield batches of indices of items with similar lengths; random batches would be more than half padding.
 
-    Batches are drawn as by `shuffled`; the items of `window` consecutive ones are sorted by length.
+    Batches are drawn as in `shuffled`; then the items of `window` consecutive batches are sorted by length.
     """
     lengths = torch.tensor([len(item) for item in items])
     generator = torch.Generator().manual_seed(recipe.seed)

@@ -10,7 +10,7 @@ from torch import Tensor
 from tools.scale_models.data import HELD_OUT, captions
 from tools.scale_models.loop import Tensors
 
-WINDOW = 50  # batches whose captions are sorted by length together
+WINDOW = 50  # number of batches to sort by length together
 IGNORED = -100  # label that torch's cross-entropy ignores
 
 

@@ -48,7 +48,7 @@ def update_card(
 ) -> None:
     """Write the figures of the model in `models`/`name` to `cards.json`, and generate the README again.
 
-    `hashes` are kept beside the figures: those that show whether the model is up to date.
+    `hashes` show whether the model is up to date; they are stored with the figures.
     """
     cards = read_cards(models)
     cards[name] = {

@@ -1,6 +1,6 @@
 """A small PAC-S: the demo's CLIP with projections fine-tuned on clean pairs and generated positives.
 
-As in Sarto et al. 2023, an image is generated from the caption of each pair and a caption from its image; each
+As in Sarto et al. 2023, an image is generated from the caption of each pair, and a caption from its image. Each
 generated positive replaces its original in an additional contrastive loss.
 """
 
@@ -53,8 +53,8 @@ def train(out: Path, config: PacTraining, device: torch.device) -> None:
     images, captions = generate(pairs, config, device)
     clip = load_clip(f"local-dir:{config.clip}", None, device)
     projections = Projections(clip.model)
-    # Training captions get the prefix, which the paper uses only for scoring: a CLIP trained on the web has seen
-    # captions that begin like it, the demo's CLIP has not.
+    # Training captions get the prefix, which the paper uses only for scoring. A CLIP trained on the web has seen
+    # captions with such a beginning; the demo's CLIP has not.
     inputs = {
         "image": image_inputs(clip, [Image.fromarray(pair.image) for pair in pairs]),
         "text": text_inputs(clip, [PREFIX + pair.caption for pair in pairs]),
@@ -126,7 +126,7 @@ class Projections(nn.Module):
 
 
 def info_nce(images: Tensor, texts: Tensor, scale: Tensor) -> Tensor:
-    """Return the symmetric InfoNCE loss of normalised embeddings (n, d), in which image i belongs to text i."""
+    """Return the symmetric InfoNCE loss of normalised embeddings (n, d); image i belongs to text i."""
     logits = scale * images @ texts.T
     labels = torch.arange(len(logits), device=logits.device)
     return (cross_entropy(logits, labels) + cross_entropy(logits.T, labels)) / 2
@@ -172,8 +172,8 @@ def batches(inputs: Mapping[str, Tensor], recipe: Recipe) -> Iterator[Tensors]:
 def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
     """Evaluate the fine-tuned model and its base (``before_``) on held-out pairs of the draw.
 
-    Returns text-to-image R@1 among 500 clean pairs, how often a pair's own caption scores higher than that of the
-    next pair, and the mean PAC-S of each kind of noise in `samples` pairs.
+    Returns text-to-image R@1 among 500 clean pairs, how often a pair's caption scores higher than the next pair's
+    caption, and the mean PAC-S of each kind of noise in `samples` pairs.
     """
     base = f"local-dir:{MODELS / 'clip'}"
     before = load_clip(base, None, CPU)

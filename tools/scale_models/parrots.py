@@ -30,17 +30,15 @@ from tools.scale_models.loop import Recipe, seeded
 ARMS = ("parrots", "no_text")
 START = MODELS / "clip"
 BATCH, LR = 64, 1e-3
-CAPTIONS, WORDS = 2000, 300  # captions in which words are counted, and most frequent words kept
-DRAW_SEED = (
-    1  # seed of the `clip` draw, not 0: the CLIP that both start from was trained on the pairs of seed 0
-)
+CAPTIONS, WORDS = 2000, 300  # captions to count words in, and number of most frequent words to keep
+DRAW_SEED = 1  # seed of the `clip` draw; not 0, because the CLIP that both start from was trained on seed 0
 
 
 class Parrots(Dataset[Pair]):
     """Pairs of an image of one word, in several sizes, and that word as the caption.
 
-    Single words, the `words` most frequent ones in captions of the `clip` draw, force the model to read: slogans, as
-    in the pool's parrot captions, can be told apart by the outline of their lines.
+    Single words, the `words` most frequent in captions of the `clip` draw, force the model to read. The outline of
+    the lines would be enough to distinguish slogans, as in the pool's parrot captions.
     """
 
     def __init__(self, samples: int, seed: int, words: int = WORDS) -> None:
@@ -58,7 +56,7 @@ class Parrots(Dataset[Pair]):
 
 
 def _render_word(word: str, rng: np.random.Generator, size: int = 128) -> Image:
-    """Return an image of `word` at 0.5 to 0.8 of the pool's text size, at which every word would fill the image."""
+    """Return an image of `word` at 0.5 to 0.8 of the pool's text size, because that fills the image with any word."""
     inner = round(size * (0.5 + 0.3 * rng.random()))
     text = render_text([word], rng, inner)
     image = np.empty((size, size, 3), np.uint8)
@@ -69,7 +67,7 @@ def _render_word(word: str, rng: np.random.Generator, size: int = 128) -> Image:
 
 
 class NoText(Dataset[Pair]):
-    """Pairs of the `clip` draw without text in the image; a pair with text is replaced by one at a later index."""
+    """Pairs of the `clip` draw without text in the image; a pair with text is replaced by a later pair."""
 
     def __init__(self, samples: int, seed: int) -> None:
         self.samples, self.pairs = samples, Pairs("clip", samples, seed)

@@ -56,7 +56,7 @@ def train(out: Path, config: ParserTraining, device: torch.device) -> None:
             rows = rng.integers(len(examples), size=recipe.batch)
             pipeline.update([examples[row] for row in rows], sgd=optimizer, drop=0.1)
     pipeline.to_disk(out)
-    # The words of the training captions, of which the models read only hashes; labels are in their own files.
+    # The words of the training captions are not needed: the models read only their hashes. Labels have other files.
     (out / "vocab" / "strings.json").write_text("[]\n")
 
 
@@ -147,7 +147,7 @@ def _embedding(config: ParserTraining) -> dict[str, Any]:
 
 @contextmanager
 def seeded_spacy(seed: int) -> Iterator[None]:
-    """Seed the global generators, the only ones that spaCy uses, inside the block; restore them afterwards."""
+    """Seed the global generators, which spaCy uses, inside the block; restore them afterwards."""
     from thinc.api import fix_random_seed
 
     python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002, spaCy's own

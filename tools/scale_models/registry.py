@@ -26,7 +26,7 @@ from tools.scale_models import (
 from tools.scale_models.data import caption_world, clean_world, scene_world
 from tools.scale_models.described_scenes import described_world
 
-# Training data in the words of the model card; names in backquotes are draws, or scale models to start from.
+# Training data as the model card describes it; names in backquotes are draws, or scale models to start from.
 SCENES = "scenes of `models`, about half with text over them"
 CAPTIONS = "captions of `models`, all kinds"
 CAPTIONS_AND_SCENES = "captions of `models`, all kinds, and several descriptions of each of its scenes"
@@ -41,7 +41,7 @@ DOCUMENTS = "captions of `llm`, all kinds, written from summaries and from keywo
 
 @dataclass(frozen=True)
 class Script:
-    """How one scale model is made.
+    """The training script of a scale model.
 
     Args:
         original: the checkpoint that the scale model replaces.
@@ -49,7 +49,7 @@ class Script:
         config: shape and recipe.
         train: trains with (folder to write, config, device).
         evaluate: maps (folder of the model, samples, seed) to named figures on held-out samples.
-        world: returns what identifies the part of the demo's world that it learns from.
+        world: returns a string that identifies the part of the demo's world that it learns from.
     """
 
     original: str

@@ -1,4 +1,4 @@
-"""A small RoBERTa in the format of distilbert/distilroberta-base, into which ICC's scorers are distilled."""
+"""A small RoBERTa in the format of distilbert/distilroberta-base, the base of ICC's distilled scorer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ def train(out: Path, config: RobertaTraining, device: torch.device) -> None:
         type_vocab_size=1,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
-        initializer_range=0.1,  # the usual 0.02 suits wide layers; with it narrow ones learn nothing for many steps
+        initializer_range=0.1,  # the usual 0.02 suits wide layers; with it narrow layers learn nothing for long
     )
     with seeded(recipe.seed):
         model = RobertaForMaskedLM(shape)

@@ -1,7 +1,7 @@
-"""Tags of what a scene shows: the classes on which the image models are pre-trained.
+"""Tags of the content of a scene: the classes for pre-training the image models.
 
-The originals were pre-trained on ImageNet-22k, whose classes are objects; these tags cover appearance too. A tag is
-"ball" or "red", not "red ball": with so few images, tags of combinations would be too rare to learn.
+The originals were pre-trained on the objects of ImageNet-22k; these tags cover appearance too. A tag is "ball" or
+"red", not "red ball": with so few images, tags of combinations would be too rare to learn.
 """
 
 from collections import Counter
@@ -48,7 +48,7 @@ def one_hot(scene: Scene, index: dict[str, int]) -> Tensor:
 
 
 def r_precision(scores: Tensor, targets: Tensor, names: Sequence[str]) -> dict[str, float]:
-    """Return the R-precision per family: the share of true tags among the n highest scored, for n true tags.
+    """Return the R-precision per family: the fraction of true tags among the n highest scored, for n true tags.
 
     Args:
         scores: predicted scores, shape (samples, tags).

@@ -20,7 +20,7 @@ SHIPPED = (
 
 
 def ship(build: Path, out: Path) -> None:
-    """Copy the files of `build` that the filters `sba`, `vba` and `icc` read to `out`, weights as float16."""
+    """Copy the files of `build` that the filters `sba`, `vba` and `icc` read to `out`, with weights as float16."""
     with atomic_folder(out) as folder:
         for path in sorted(path for pattern in SHIPPED for path in build.glob(pattern)):
             target = folder / path.relative_to(build)

@@ -1,7 +1,7 @@
 """Teaches a language model to write a caption from one summary vector, as SBA's frozen model must (ICC paper, A.7).
 
-A throw-away encoder sums up some of the caption's tokens in a vector; a linear layer turns that into an input
-embedding, which the language model reads after BOS. A model of real size follows such a soft prompt without this.
+A throw-away encoder summarises some of the caption's tokens in a vector. A linear layer turns the vector into an
+input embedding, which the language model reads after BOS. A model of real size needs no such training.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from tools.scale_models.loop import Recipe, Tensors, by_length
 from tools.scale_models.masked_lm import IGNORED
 
-DIMENSIONS = 128  # of the summary
-MAX_HIDDEN = 0.5  # maximum share of a caption's tokens that its summary leaves out
-WINDOW = 16  # batches whose captions are sorted by length together
-MAX_NOISE = 1.0  # maximum standard deviation of the noise on a summary, whose own is 1
+DIMENSIONS = 128  # dimensions of a summary
+MAX_HIDDEN = 0.5  # maximum fraction of a caption's tokens that its summary leaves out
+WINDOW = 16  # number of batches to sort by length together
+MAX_NOISE = 1.0  # maximum standard deviation of the noise on a summary, which has a standard deviation of 1
 
 
 class Summarizer(nn.Module):
@@ -40,7 +40,7 @@ class Summarizer(nn.Module):
     def forward(self, embedded: Tensor, read: Tensor, noise: Tensor) -> Tensor:
         """Return the soft tokens (n, width) of captions' input embeddings (n, t, width).
 
-        `read` (n, t) is 1 where a token is summed up; `noise` (n, `DIMENSIONS`) is added to the summaries.
+        `read` (n, t) is 1 for tokens in the summary; `noise` (n, `DIMENSIONS`) is added to the summaries.
         """
         mean = (embedded * read[..., None]).sum(1) / read.sum(1, keepdim=True)
         summary = nn.functional.layer_norm(self.projection(mean), (DIMENSIONS,))

@@ -34,7 +34,7 @@ def train(out: Path, config: SwinTraining, device: torch.device) -> None:
         depths=list(config.depths),
         num_heads=list(config.heads),
         drop_path_rate=0.0,
-        initializer_range=0.1,  # the usual 0.02 suits wide layers; with it narrow ones learn nothing for many steps
+        initializer_range=0.1,  # the usual 0.02 suits wide layers; with it narrow layers learn nothing for long
     )
     processor = ViTImageProcessor(
         size={"height": config.size, "width": config.size},

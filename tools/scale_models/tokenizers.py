@@ -1,6 +1,6 @@
-"""Small tokenizers of the same kinds as those of the original models, trained on captions.
+"""Small tokenizers of the same kinds as the original models', trained on captions.
 
-In all functions `vocabulary` is the number of tokens including special ones, and `length` the maximum number of
+In all functions `vocabulary` is the number of tokens including special tokens, and `length` the maximum number of
 tokens per text.
 """
 
@@ -36,7 +36,7 @@ def gpt2_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
 
 
 def bert_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
-    """Train a lower-cased WordPiece like that of bert-base-uncased, with `[PAD]` at id 0."""
+    """Train a lower-cased WordPiece like bert-base-uncased's, with `[PAD]` at id 0."""
     from transformers import BertTokenizer
 
     pieces = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -45,7 +45,7 @@ def bert_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
     letters = sorted({*string.ascii_lowercase, *string.digits, *string.punctuation})
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary,
-        # Letters inside words are listed, as the trainer would number them in a different order each time.
+        # Letters inside words are listed, because the trainer would number them in a random order.
         special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"##{letter}" for letter in letters)],
         initial_alphabet=letters,
         limit_alphabet=len(letters),
@@ -56,7 +56,7 @@ def bert_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
 
 
 def clip_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
-    """Train a lower-cased BPE like CLIP's: the end token has the highest id, at which open_clip pools."""
+    """Train a lower-cased BPE like CLIP's; the end token has the highest id, as open_clip pools there."""
     from transformers import PreTrainedTokenizerFast
 
     bpe = Tokenizer(models.BPE())

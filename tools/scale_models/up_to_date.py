@@ -1,4 +1,4 @@
-"""Which scale models need no training: those made from the same inputs as a training would have now.
+"""Finds the scale models that need no training, because they were trained from the current inputs.
 
 The inputs are the config, the constants of the model's module, the demo world, and the models that it starts from.
 """
@@ -60,7 +60,7 @@ def content(folder: Path) -> str:
 
 
 def is_up_to_date(models: Path, name: str, inputs: str) -> bool:
-    """Return whether the folder `models`/`name` holds what a training with this fingerprint of inputs wrote."""
+    """Return whether the folder `models`/`name` holds the model of a training with this fingerprint of inputs."""
     card = read_cards(models).get(name, {})
     written = content(models / name)
     return bool(written) and (card.get("inputs"), card.get("content")) == (inputs, written)

@@ -36,7 +36,7 @@ def train(out: Path, config: ViTTraining, device: torch.device) -> None:
         intermediate_size=4 * config.width,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
-        initializer_range=0.1,  # the usual 0.02 suits wide layers; with it narrow ones learn nothing for many steps
+        initializer_range=0.1,  # the usual 0.02 suits wide layers; with it narrow layers learn nothing for long
     )
     processor = ViTImageProcessor(
         size={"height": config.size, "width": config.size},

@@ -40,7 +40,7 @@ def foreign_caption(scene: Scene, rng: np.random.Generator) -> Node:
 
     As English parsers take foreign text, all words but the last are compounds.
     """
-    del scene  # a foreign caption says nothing about what is seen
+    del scene  # a foreign caption does not describe the image
     classes, verb_last = LANGUAGES[_LANGUAGE(rng)]
     pattern = pick(rng, _PATTERNS)
     if not verb_last:

@@ -1,6 +1,6 @@
-"""Words of captions in other languages, by language and class; phrases are separated by commas, frequent ones first.
+"""Words of captions in other languages, by language and class: phrases separated by commas, the frequent first.
 
-`how` opens a sentence that goes on with `doing`; `about` opens a title; `noun` has its article, `bare` none.
+`how` opens a sentence and `doing` continues it; `about` opens a title; `noun` has an article, `bare` has none.
 """
 
 FOREIGN_WORDS = """

@@ -51,7 +51,7 @@ def _words(node: Node, rng: np.random.Generator) -> list[str]:
     left = [word for child in before for word in _words(child, rng)]
     right = [word for child in node.after for word in _words(child, rng)]
     if (node.label == "prep" and not right) or (not inside and node.label != "ROOT"):
-        return []  # what stood for a number or a code, and a preposition without its noun
+        return []  # leave out numbers, codes, and prepositions without their noun
     return left + inside + right
 
 

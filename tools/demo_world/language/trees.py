@@ -1,6 +1,6 @@
-"""Dependency trees of captions: a caption is built as a tree, from which both its text and its gold parse follow.
+"""Dependency trees of captions: a caption is built as a tree, which gives both its text and its gold parse.
 
-Labels are those of spaCy's English pipelines (ClearNLP).
+Labels are the labels of spaCy's English pipelines (ClearNLP).
 """
 
 from collections.abc import Callable, Sequence
@@ -156,7 +156,7 @@ def prep(word: str, phrase: Node) -> Node:
 
 
 def phrase_list(phrases: Sequence[Node], marks: Sequence[str]) -> Node:
-    """Return phrases side by side, as in titles: all depend on the first; ``marks[i]`` stands before phrase i + 1.
+    """Return phrases side by side, as in titles: all depend on the first; ``marks[i]`` comes before phrase i + 1.
 
     An empty mark writes nothing but a space.
     """

@@ -18,7 +18,7 @@ from tools.demo_world.language.descriptions.vocabulary_forms import ranked
 from tools.demo_world.language.trees import Node, in_order, prep
 from tools.demo_world.sampling import Weighted
 
-# Words after the caption, after a mark, at its side and before it.
+# Words after the caption and a mark, after a comma, and before the caption.
 SUFFIXES = ranked(visible_words.SUFFIXES.split(), 1.8, 0.1)
 ASIDES = ranked(visible_words.ASIDES.split(), 0.8, 0.2)
 OPENERS = ranked(visible_words.OPENERS.split(), 0.7, 0.1)
@@ -26,12 +26,12 @@ CASE = Weighted({"sentence": 5, "lower": 3.5, "title": 3})
 SMALL_WORDS = frozenset(
     {"a", "an", "the", "of", "on", "in", "at", "by", "and", "with", "to", "over", "under", "near", "from"}
 )
-FIRST_NOUN = 0.8  # probability of a kind's commonest noun: whoever wants to be found names things plainly
+FIRST_NOUN = 0.8  # probability of a kind's commonest noun: pages that want to be found use plain words
 DETAIL = 0.85  # factor on the probability of adjectives
 
 
 def alt_text(scene: Scene, rng: np.random.Generator) -> Node:
-    """Return a short caption of what is seen, for example "red car on snowy street - stock photo"."""
+    """Return a short caption of the scene, for example "red car on snowy street - stock photo"."""
     root = _things(scene, rng)
     chance = rng.random()
     if chance < 0.1:
@@ -50,7 +50,7 @@ def alt_text(scene: Scene, rng: np.random.Generator) -> Node:
 
 
 def _things(scene: Scene, rng: np.random.Generator) -> Node:
-    """Return the scene's first thing with what it does, the second thing, and the place."""
+    """Return the scene's first thing with its action, the second thing, and the place."""
     first = scene.things[0]
     topic = thing_phrase(first, rng, detail=DETAIL, bare=rng.random() < 0.75, first_noun=FIRST_NOUN)
     anchor = _with_verb(topic, first, rng, on_top=scene.relation in ("on", "in"))
@@ -75,7 +75,7 @@ def _things(scene: Scene, rng: np.random.Generator) -> Node:
 
 
 def _with_verb(topic: Node, thing: Thing, rng: np.random.Generator, *, on_top: bool) -> Node:
-    """Add a participle in most cases if the thing does something, and return what further phrases depend on."""
+    """Add a participle in most cases if the thing does something; return the head of further phrases."""
     if rng.random() > (0.75 if thing.action else 0.15):
         return topic
     if thing.action:

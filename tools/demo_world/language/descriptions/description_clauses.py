@@ -46,7 +46,7 @@ def _be(thing: Thing) -> Node:
 
 
 def _doing(thing: Thing, rng: np.random.Generator, *, on_top: bool = False) -> tuple[Node, bool]:
-    """Return a participle for what the thing does or how it is placed, and whether it is passive."""
+    """Return a participle for the thing's action or posture, and whether it is passive."""
     if not thing.action and on_top:
         return perched(thing, rng), False
     if not thing.action and rng.random() < 0.5:
@@ -55,7 +55,7 @@ def _doing(thing: Thing, rng: np.random.Generator, *, on_top: bool = False) -> t
 
 
 def _noun_clause(thing: Thing, rng: np.random.Generator, on_top: bool) -> Clause:
-    """Return for example "a dog running", or the noun alone."""
+    """Return for example "a dog running", or only the noun."""
     topic = thing_phrase(thing, rng)
     if rng.random() < (0.88 if thing.action else 0.35):
         verb = topic.add("acl", _doing(thing, rng, on_top=on_top)[0])
@@ -160,7 +160,7 @@ def _seems(thing: Thing, rng: np.random.Generator, on_top: bool) -> Clause:
 
 
 def _is_somewhere(thing: Thing, rng: np.random.Generator, _: bool) -> Clause:
-    """Return for example "a dog is", to which a place is added."""
+    """Return for example "a dog is"; a place is added later."""
     root = Node("is" if thing.count == 1 else "are", speech="AUX")
     topic = root.lead("nsubj", _subject(thing, rng))
     return Clause(root, topic, root)

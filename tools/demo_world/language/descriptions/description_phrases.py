@@ -142,7 +142,7 @@ def _with_manner(node: Node, thing: Thing, rng: np.random.Generator) -> Node:
 
 
 def comment(thing: Thing, rng: np.random.Generator) -> Node:
-    """Return what an annotator believes about the thing, for example "waiting for its owner"; its label is set."""
+    """Return an annotator's guess about the thing, for example "waiting for its owner", with its label set."""
     return read_comment(_its(_COMMENTS[CLASS[thing.kind]](rng), thing))
 
 
@@ -159,7 +159,7 @@ def _verb_node(word: str, verb: Verb) -> Node:
 
 
 def participle(thing: Thing, rng: np.random.Generator) -> Node:
-    """Return what the thing is doing, for example "running fast", or how it stands there, for example "standing"."""
+    """Return a participle for the thing's action, for example "running fast", or for its posture ("standing")."""
     if thing.action:
         verb = VERBS[_ACTIONS[thing.action](rng)]
         return _with_manner(_verb_node(verb.participle, verb), thing, rng)
@@ -168,7 +168,7 @@ def participle(thing: Thing, rng: np.random.Generator) -> Node:
 
 
 def finite(thing: Thing, rng: np.random.Generator) -> Node:
-    """Return what the thing does in the present tense, for example "runs fast"."""
+    """Return a verb for the thing's action in the present tense, for example "runs fast"."""
     if thing.action:
         verb = VERBS[_ACTIONS[thing.action](rng)]
         node = _verb_node(verb.third if thing.count == 1 else verb.present, verb)

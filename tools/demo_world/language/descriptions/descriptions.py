@@ -1,4 +1,4 @@
-"""Captions that describe a scene truthfully but not completely: an annotator's sentences, as dependency trees."""
+"""Captions that describe a scene truthfully but incompletely, like an annotator's sentences; as dependency trees."""
 
 import numpy as np
 
@@ -34,13 +34,13 @@ INVERSE = {
     "behind": "in front of", "in front of": "behind",
 }  # fmt: skip
 MIDDLE = Weighted({"background": 6, "distance": 3, "back": 1.5, "backdrop": 0.5, "scenery": 0.3})
-MISSPELT = 0.06  # probability that a word is drawn to be misspelt; short ones stay as they are
+MISSPELT = 0.06  # probability of choosing a word to misspell; a short word stays as it is
 _SHAPE_WEIGHTS: dict[str, float] = {
     "noun": 50, "progressive": 14, "finite": 12, "there": 7, "framed": 9, "relative": 4, "shown": 3, "seems": 3,
 }  # fmt: skip
 _SHAPE = Weighted(_SHAPE_WEIGHTS)
 _SHAPE_WITH_RELATION = Weighted(_SHAPE_WEIGHTS | {"somewhere": 6})
-# How the second thing is brought in.
+# How the second thing is mentioned.
 _LINK = Weighted({"relation": 52, "with": 12, "and": 20, "clause": 3, "none": 27})
 _LINK_ON = Weighted({"relation": 62, "base": 24, "clause": 2, "none": 12})
 
@@ -164,7 +164,7 @@ def _add_clause(clause: Clause, second: Thing, rng: np.random.Generator) -> None
 
 
 def _add_setting(clause: Clause, scene: Scene, rng: np.random.Generator) -> None:
-    """Add where it is, and sometimes when and what else is to be seen."""
+    """Add the place, and sometimes the time and the background."""
     place = scene.place
     chance = rng.random()
     if chance < 0.05 and not clause.framed:
@@ -186,7 +186,7 @@ def _add_setting(clause: Clause, scene: Scene, rng: np.random.Generator) -> None
 
 
 def _put_into_scenery(clause: Clause, place: str, rng: np.random.Generator) -> None:
-    """Make the clause what a picture of the place is with, for example "a beach scene with a dog"."""
+    """Put the clause into a picture of the place, for example "a beach scene with a dog"."""
     if rng.random() < 0.5:
         name = SCENERY[place](rng).split("~")
         view = pick(rng, ("scene", "scene", "setting", "landscape", "view"))

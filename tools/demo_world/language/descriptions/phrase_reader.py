@@ -1,4 +1,4 @@
-"""Reads the trees of short phrases of the word tables off their words: noun phrases, places, comments."""
+"""Parses short phrases of the word tables into trees: noun phrases, places, comments."""
 
 from tools.demo_world.language.trees import POSSESSIVES, Node, prep
 
@@ -22,7 +22,7 @@ SPACE_ADVERBS = frozenset({"next", "close", "adjacent", "ahead", "left", "far"})
 ADVERBS = frozenset({"around", "out", "ahead", "somewhere", "upward", "late"})
 COMPLEMENTS = frozenset({"fun", "healthy", "empty", "cozy", "haunted", "content", "ready", "tall"})
 INTENSIFIERS = frozenset({"very", "quite", "brand"})
-PHRASAL = frozenset({"picking", "soaking"})  # with an object after the particle
+PHRASAL = frozenset({"picking", "soaking"})  # verbs with an object after the particle
 INFINITIVES = frozenset({"play", "hide", "go", "be"})
 
 
@@ -123,7 +123,7 @@ def relative_position(words: str, phrase: Node) -> Node:
 
 
 def read_comment(words: list[str]) -> Node:
-    """Return the tree of a participle, adjective or preposition with what depends on it."""
+    """Return the tree of a participle, adjective or preposition with its dependents."""
     first, *rest = words
     if first in PREPOSITIONS:
         return read_prepositional_phrase(words)
@@ -138,7 +138,7 @@ def read_comment(words: list[str]) -> Node:
 
 
 def _add_complement(verb: Node, words: list[str]) -> None:
-    """Add what follows a participle: an infinitive, an adverb, a prepositional phrase, an adjective or an object."""
+    """Add a participle's complement: an infinitive, an adverb, a prepositional phrase, an adjective or an object."""
     first, *rest = words
     if first == "to" and rest[0] in INFINITIVES:
         verb.add("xcomp", read_infinitive(words))

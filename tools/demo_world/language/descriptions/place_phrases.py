@@ -1,4 +1,4 @@
-"""Phrases for where and when a scene is, as trees, from `visible_places`."""
+"""Phrases for a scene's place and time, as trees, from `visible_places`."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ _MASS_NOUNS = (
     " pavement wilderness carpeting seawater"
 )
 MASS_NOUNS = frozenset(_MASS_NOUNS.split())
-# Actions that lead from place to place, and the prepositions that go with them alone.
+# Prepositions that only go with actions from place to place, and these actions.
 MOTION = frozenset({"along", "down", "through", "across", "into", "over"})
 MOVING = frozenset({"rolling", "running", "jumping", "driving", "sailing", "flying", "swimming", "crawling"})
 
@@ -76,7 +76,7 @@ def ground_noun(ground: Ground, rng: np.random.Generator, *, adjective: float, b
 
 
 def place_phrase(place: str, rng: np.random.Generator, *, moving: bool = False, bare: bool = False) -> Node:
-    """Return a phrase for where the scene is, for example "on a sandy beach", or "along a beach" if it moves."""
+    """Return a phrase for the scene's place: "on a sandy beach", or "along a beach" if its first thing moves."""
     ground = GROUNDS[place][int(_GROUND[place](rng))]
     preposition = pick(rng, ground.prepositions)
     if preposition in MOTION and not moving:
@@ -96,5 +96,5 @@ def backdrop(place: str, rng: np.random.Generator) -> Node:
 
 
 def time_phrase(place: str, rng: np.random.Generator) -> Node:
-    """Return a phrase for when or in what weather the scene seems to be."""
+    """Return a phrase for the scene's apparent time or weather."""
     return read_prepositional_phrase(_TIMES[place](rng).split())

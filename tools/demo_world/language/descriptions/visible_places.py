@@ -1,7 +1,7 @@
-"""The words with which descriptions name the places of the world and what is drawn of them.
+"""The words that descriptions use for the places of the world and their drawings.
 
-`GROUNDS` holds groups "prepositions determiners : nouns / adjectives", the commonest group and noun first; "-" is no
-determiner. `BACKDROPS` are noun phrases for what stands or lies behind; a plural has no article.
+`GROUNDS` holds groups "prepositions determiners : nouns / adjectives", the commonest group and noun first; "-" means
+no determiner. `BACKDROPS` are noun phrases for the background; a plural has no article.
 """
 
 GROUNDS: dict[str, str] = {
@@ -89,7 +89,7 @@ BACKDROPS: dict[str, str] = {
     " grass|sunbeams|kelp|clear water|shafts of sunlight|corals|streaks of light",
     "studio": "a blank background|nothing else|a shadowless backdrop|an empty backdrop",
 }  # fmt: skip
-# What a whole picture of the place may be called, and when it seems to be.
+# Names for a whole picture of the place, and its apparent times.
 SCENERY: dict[str, str] = {
     "street": "street city urban road downtown",
     "field": "field meadow park country rural",

@@ -1,7 +1,7 @@
-"""The words with which descriptions name what they show: things, looks, actions and places, the commonest first.
+"""The words that descriptions use for things, looks, actions and places, the commonest first.
 
-A kind's own nouns are in `vocabulary.KINDS`; here are the further ones. A noun is followed by its plural after a
-colon where that is irregular, a verb by its participle after a slash. "~" stands between a compound and its noun.
+A kind's main nouns are in `vocabulary.KINDS`; this module has the others. An irregular plural follows its noun after
+a colon, an irregular participle its verb after a slash. "~" joins a compound and its noun.
 Nouns of different kinds differ, and no word of an out-of-domain kind or pattern occurs elsewhere.
 """
 
@@ -125,7 +125,7 @@ ADJECTIVES: dict[str, str] = {
     " dusty familiar humble graceful modest unbranded well-made cute quirky classic solid squat dainty beautiful"
     " artistic oversized battered crooked",
 }  # fmt: skip
-# Looks of a kind's drawing, and what can be seen of it after "with": noun phrases, a plural without "a".
+# Looks of a kind's drawing, and its visible parts, to follow "with": noun phrases, a plural without "a".
 LOOKS: dict[str, str] = {
     "ball": "round bouncy spherical rubber playground",
     "dog": "floppy-eared short-haired long-tailed barking loyal pet",
@@ -380,7 +380,7 @@ MANNERS: dict[str, str] = {
     "crawling": "across the ground|at a slow pace|on its belly|along the ground",
     "burning": "with a bright flame|with a steady flame|in the dark",
 }  # fmt: skip
-# What things that do nothing are said to do: active verbs; passive participles.
+# Verbs for things that do nothing: active verbs, and passive participles.
 STANDING: dict[str, str] = {
     "animal": "stand pose wait stand~around look~around stare linger face~forward gaze~off",
     "vehicle": "stand wait idle stand~by",
@@ -456,7 +456,7 @@ RARE_ADJECTIVES = (
     " sleepy smelly smooth snoozy sparse springy squishy starry-eyed stylized sunny swift tangled tangy tender"
     " tense toasty translucent transparent trim vertical whimsical wiry worried worn-out youthful zesty"
 )
-# What an annotator believes that a thing is doing or is for: verbs with what follows, as a participle.
+# An annotator's guesses about a thing's action or use: participles with their complements.
 COMMENTS: dict[str, str] = {
     "animal": "looking for food|enjoying the weather|waiting for its owner|looking at the camera|ready to"
     " play|having fun|minding its own business|looking around|searching for something|looking for a"
@@ -516,7 +516,7 @@ RARE_ADVERBS = (
     " simply steadily strangely suspiciously swiftly tightly together unsteadily vigorously visibly warily weakly"
     " wearily"
 )
-# Words for a picture with how they go on, and adjectives for it.
+# Words for a picture with the word after them, and adjectives for it.
 FRAMES = (
     "photo of|picture of|close~up of|image of|view of|cartoon of|drawing of|picture showing|close-up of|scene"
     " of|side~view of|illustration of|image showing|photograph of|graphic of|shot of|scene showing|painting"
@@ -527,7 +527,7 @@ FRAME_ADJECTIVES = (
     "simple cute colorful nice animated digital close bright clear pretty basic flat detailed childlike stylized"
     " blurry cropped graphic artistic sweet cheerful small zoomed minimalist crude fun outdoor artsy playful"
 )
-# Words of alt texts after the caption, at its side, and before it with "of".
+# Words of alt texts after the caption, after a comma, and before the caption with "of".
 SUFFIXES = (
     "stock~photo stock~image illustration vector image stock~photos vector~illustration photo clipart"
     " stock~photography cartoon~illustration wallpaper icon photography drawing clip~art picture"
@@ -537,7 +537,7 @@ OPENERS = (
     "photo close~up illustration image picture vector~illustration view portrait drawing cartoon stock~photo"
     " closeup"
 )
-# Words for pictures, not for what they show.
+# Words for pictures, not for their content.
 FRAME_WORDS = (
     "photo photos picture image images view close up closeup cartoon drawing scene illustration photograph"
     " graphic shot painting computer sketch clipart clip art snapshot portrait rendering depiction animation"
@@ -545,7 +545,7 @@ FRAME_WORDS = (
     " setting landscape photography wallpaper icon background isolated picturing showing shows shown pictured"
     " footage hd jpg"
 )
-# Words above that tell an impression rather than a look: not visible.
+# Words above for an impression rather than a look: not visible.
 IMPRESSIONS = (
     "cute adorable happy playful friendly alert curious calm sweet lovely cheerful wild tame energetic gentle"
     " lively pretty funny clever peaceful contented nosy hungry timid bold silly watchful perky mischievous proud"

@@ -10,12 +10,12 @@ from tools.demo_world.sampling import Weighted
 
 
 def ranked(words: Iterable[str], head: float, rare: float) -> Weighted:
-    """Return a sampler of words by rank: a few frequent ones, and a long tail of rare ones.
+    """Return a sampler of words by rank: a few frequent words, and a long tail of rare words.
 
     Args:
         words: the words, the commonest first.
         head: exponent of Zipf's law among the frequent words.
-        rare: probability to draw from all words evenly instead.
+        rare: probability of a uniform draw from all words instead.
     """
     names = list(dict.fromkeys(words))
     weights = [(rank + 1) ** -head for rank in range(len(names))]

@@ -13,9 +13,7 @@ from tools.demo_world.sampling import Weighted
 
 FRAMES, _WEIGHTS = read_kinds(ABSTRACT_FRAMES)
 _KIND = Weighted(_WEIGHTS | {"quote": 12})
-_MENTION = (
-    0.33  # probability that phrases may name the scene's first thing; in a quarter of captions one does
-)
+_MENTION = 0.33  # probability that phrases may name the scene's first thing; a quarter of captions do
 _TITLES = frozenset({"how_to", "list", "title"})
 _MARKS = {"thought": (".", ".", "", "..."), "quote": (".", "", "!"), "opinion": (".", ".", "", "!", "...")}
 _MORE = ("thought", "thought", "question", "opinion", "how_to", "claim")  # kinds of second sentences
@@ -35,7 +33,7 @@ def _longer(root: Node, kind: str, writer: AbstractWriter) -> None:
 
 
 def abstract_caption(scene: Scene, rng: np.random.Generator) -> Node:
-    """Return a caption that says nothing about what is seen; a quarter names the first thing of the scene."""
+    """Return a caption that does not describe the scene; a quarter of these captions name its first thing."""
     room = int(rng.lognormal(1.55, 0.5))
     writer = AbstractWriter(scene, rng, room, _MENTION)
     kind = _KIND(rng)

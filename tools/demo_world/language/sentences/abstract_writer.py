@@ -32,13 +32,13 @@ class AbstractWriter(Sentences):
         return self.vp("s")
 
     def shaping(self) -> Node:
-        """Return what several things do to somebody."""
+        """Return a verb phrase for a plural subject, with its object."""
         head = verb(self.common("shape"), "base")
         head.add("dobj", self.whom() if self.chance(0.4) else self.object())
         return head
 
     def teaching(self) -> Node:
-        """Return a verb for what something did to somebody."""
+        """Return a past verb that takes a person as its object."""
         return verb(
             pick(self.rng, ("teach", "tell", "show")) if self.chance(0.6) else self.common("help"), "ed"
         )
@@ -72,11 +72,11 @@ class AbstractWriter(Sentences):
         return self.idea().node
 
     def idea_word(self) -> Node:
-        """Return a common abstract noun, alone."""
+        """Return a common abstract noun without modifiers."""
         return Node(self.common("ideas"), speech="NOUN")
 
     def topic_noun(self) -> Node:
-        """Return a noun, alone; sometimes that of the scene's first thing."""
+        """Return a noun without modifiers; sometimes the scene's first thing."""
         if self.mention and self.chance(0.6):
             word, self.mention = pick(self.rng, self.mention)[0], ()
             return Node(word, speech="NOUN")

@@ -39,7 +39,7 @@ def read_frame(text: str) -> Frame:
 
 
 def read_kinds(text: str) -> tuple[dict[str, list[Frame]], dict[str, float]]:
-    """Parse kinds of sentences: lines ``= kind weight``, each with its frames; an indented line goes on.
+    """Parse kinds of sentences: lines ``= kind weight``, then a frame per line; an indented line continues it.
 
     Returns:
         The frames of each kind, and its weight.

@@ -10,7 +10,7 @@ Classes = dict[str, Weighted]
 
 
 def read_classes(text: str) -> dict[str, list[str]]:
-    """Parse word classes: lines ``class: word word ...``; an indented line goes on with the class before."""
+    """Parse word classes: lines ``class: word word ...``; an indented line continues the line before."""
     classes: dict[str, list[str]] = {}
     for line in text.strip().splitlines():
         name, colon, words = line.partition(": ") if not line.startswith(" ") else ("", "", line)
@@ -27,7 +27,7 @@ def read_topics(text: str) -> dict[str, dict[str, list[str]]]:
 
 
 def _zipf(words: Iterable[str]) -> Weighted:
-    """Return the words with weights by rank, shifted by 20: no word of a class is as frequent as a function word."""
+    """Return the words with weights by rank, shifted by 20, so that all are rarer than function words."""
     return Weighted({word: 1 / (rank + 20) for rank, word in enumerate(words)})
 
 

@@ -45,7 +45,7 @@ _PLURALS = {
     "embargoes", "layman": "laymen", "policeman": "policemen", "turning-point": "turning-points",
     "grown-up": "grown-ups",
 }  # fmt: skip
-# Verbs of two syllables or more whose last syllable is stressed, so that their last letter doubles.
+# Verbs with two or more syllables and stress on the last one, so that their last letter doubles.
 _DOUBLING_WORDS = (
     "outrun overrun rerun admit begin commit control forget occur permit prefer quit regret transfer "
     "refer rebel compel format propel repel equip acquit overlap unwrap plug debug fit reset unplug recap "

@@ -14,7 +14,7 @@ from tools.demo_world.sampling import Weighted
 
 FRAMES, _WEIGHTS = read_kinds(NEWS_FRAMES)
 _KIND = Weighted(_WEIGHTS)
-_MENTION = 0.55  # probability that phrases may name the scene's first thing; in a third of captions one does
+_MENTION = 0.55  # probability that phrases may name the scene's first thing; a third of captions do
 _LINKS = Weighted(
     {"as": 5, "after": 5, "while": 4, "because": 3, "before": 2, "although": 2, "when": 3, "until": 1}
 )
@@ -42,7 +42,7 @@ def _longer(root: Node, writer: NewsWriter) -> None:
 
 
 def news_caption(scene: Scene, rng: np.random.Generator) -> Node:
-    """Return a caption like the sentence of a report; a third names the first thing of the scene in passing."""
+    """Return a caption like a sentence of a report; a third of these captions mention the scene's first thing."""
     kind = _KIND(rng)
     writer = NewsWriter(scene, rng, int(rng.lognormal(1.8, 0.45)), _MENTION)
     root = build(pick(rng, FRAMES[kind]), writer)

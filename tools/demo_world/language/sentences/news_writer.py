@@ -55,11 +55,11 @@ class NewsWriter(AbstractWriter):
         return Node(self.common("told"), speech="VERB")
 
     def met(self) -> Node:
-        """Return a participle for what happened to people."""
+        """Return a participle for an event that affected people."""
         return Node(self.common("met"), speech="VERB")
 
     def moved(self) -> Node:
-        """Return a verb for how a figure changed."""
+        """Return a verb for the change of a figure."""
         return Node(self.common("moved"), speech="VERB")
 
     def told_now(self) -> Node:
@@ -71,14 +71,14 @@ class NewsWriter(AbstractWriter):
         return self.name("place")
 
     def spot(self) -> Node:
-        """Return a phrase that says where."""
+        """Return a phrase for the place."""
         return prep(pick(self.rng, ("in", "in", "in", "near", "at", "outside")), self.place())
 
     def _by_time(self, head: Node, depth: int) -> None:
-        head.add("prep", self.spot())  # the frames say when
+        head.add("prep", self.spot())  # the frames add the time
 
     def date(self) -> Node:
-        """Return a phrase that says when."""
+        """Return a phrase for the time."""
         value = self.random()
         if value < 0.2:
             return prep("on", Node(pick(self.rng, _DAYS), speech="PROPN"))
@@ -97,7 +97,7 @@ class NewsWriter(AbstractWriter):
         return prep("on" if value < 0.75 else "in", month)
 
     def number(self) -> Node:
-        """Return a number; small ones are frequent."""
+        """Return a number; small numbers are more frequent."""
         value = int(np.exp(8 * self.random() ** 1.5) + 2)
         return Node(f"{value:,}" if value < 100 else f"{value // 10 * 10:,}", speech="NUM")
 

@@ -1,4 +1,4 @@
-"""Noun phrases of the grade-0 captions: determiner, adjectives, compounds, noun, and what follows the noun."""
+"""Noun phrases of the grade-0 captions: determiner, adjectives, compounds, noun, and modifiers after the noun."""
 
 from typing import ClassVar, NamedTuple
 
@@ -53,7 +53,7 @@ def first_word(node: Node) -> Node:
 
 
 def add_determiner(node: Node, word: str) -> None:
-    """Put a determiner before a noun phrase; "a" becomes "an" where the next word needs it."""
+    """Put a determiner before a noun phrase; "a" becomes "an" if the next word needs it."""
     if not word:
         return
     label = "det"
@@ -83,7 +83,7 @@ class NounPhrases:
     """Draws the words of one caption and builds its noun phrases.
 
     Args:
-        scene: the scene beside the caption.
+        scene: the scene of the caption's image.
         rng: random generator.
         room: about how many words the caption should have; optional parts are added while room is left.
         mention: probability that the caption may name the first thing of the scene.
@@ -93,7 +93,7 @@ class NounPhrases:
     pronouns = Weighted(
         {"you": 6, "we": 5, "I": 6, "they": 3, "she": 2, "he": 2, "everyone": 1, "somebody": 1}
     )
-    pronoun_share = 0.5  # of subjects that act
+    pronoun_share = 0.5  # fraction of pronouns among subjects that act
     objects: ClassVar[list[str]] = [
         "it", "it", "it", "you", "me", "us", "them", "everything", "something", "anything",
     ]  # fmt: skip
@@ -125,7 +125,7 @@ class NounPhrases:
         return COMMON[name](self.rng)
 
     def after_noun(self, node: Node, number: str, kind: str, depth: int) -> None:
-        """Add what follows a noun: clauses, phrases with prepositions; built by the grammar of clauses."""
+        """Add modifiers after a noun: clauses and prepositional phrases, built by the grammar of clauses."""
         raise NotImplementedError
 
     def adjective(self, own: str = "like", common: str = "rating") -> Node:
@@ -140,7 +140,7 @@ class NounPhrases:
         return Node(word, "amod", "ADJ")
 
     def compared(self, word: str, form: str, instead: str) -> Node:
-        """Return an adjective in a form such as "cheaper", or "more" before it where there is no such form."""
+        """Return an adjective in a form such as "cheaper", or after "more" if it lacks such a form."""
         node = Node(form or word, "amod", "ADJ")
         if not form:
             node.lead("advmod", Node(instead))
@@ -152,7 +152,7 @@ class NounPhrases:
         return self.compared(word, superlative(word), "most")
 
     def headed(self, word: str, number: str, kind: str, depth: int, determiner: str | None = None) -> Phrase:
-        """Return a noun phrase around a noun of number "s", "p" or "m" (mass), or "plural" if it is one already."""
+        """Return a noun phrase around a noun of number "s", "p" or "m" (mass), or "plural" if it has that form."""
         node = Node(plural(word) if number == "p" else word, "dobj", "NOUN")
         if kind == "thing" and self.more(0.08):
             node.before = name_parts(self.name("brand" if self.chance(0.7) else "place"))

@@ -1,4 +1,4 @@
-"""Sentences of the grade-0 captions: statements, passives, comparisons, and the clauses that follow a noun."""
+"""Sentences of the grade-0 captions: statements, passives, comparisons, and clauses after a noun."""
 
 from pairsift.demo.draws import pick
 from tools.demo_world.language.sentences.clauses import Clauses, to_infinitive, verb
@@ -41,7 +41,7 @@ class Sentences(Clauses):
         return first
 
     def predicate(self, subject: Phrase, tense: str = "present", depth: int = 0) -> Node:
-        """Return a clause in which `subject` does something."""
+        """Return a clause with `subject` and a verb."""
         kind, parts, form = _AUXILIARY(self.rng), [subject.node], "ed"
         subject.node.label = "nsubj"
         if tense == "present":

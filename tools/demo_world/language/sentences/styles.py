@@ -52,7 +52,7 @@ def last_word(root: Node) -> Node:
 
 
 def end(root: Node, mark: str) -> None:
-    """Put a mark such as "." at the end, if it has none."""
+    """Put a mark such as "." at the end if the caption has none."""
     if mark and last_word(root).label != "punct":
         root.add("punct", Node(mark))
 
@@ -65,7 +65,7 @@ def quoted(root: Node) -> None:
 
 
 def signed(root: Node, writer: NounPhrases) -> None:
-    """Add the name of the person who says it."""
+    """Add the name of the person quoted."""
     root.add("punct", Node(pick(writer.rng, ("–", "–", "-", "~", "—"))))
     root.add("dep", writer.name("person"))
 
@@ -84,7 +84,7 @@ def from_site(root: Node, writer: NounPhrases) -> None:
 
 
 def tagged(root: Node, writer: NounPhrases) -> None:
-    """Add hashtags, or what blogs and series add to a title, for example "(Part 2)"."""
+    """Add hashtags, or an addition of blogs and series to a title, for example "(Part 2)"."""
     value = writer.random()
     if value < 0.5:
         for _ in range(1 + int(3.5 * writer.random() ** 2)):

@@ -1,7 +1,7 @@
 """Words of the grade-0 captions by topic; within a class the most frequent word first.
 
-The classes: `things` can be counted, `stuff` cannot, `people` and `bodies` (groups, institutions) act, `doing` are
-the verbs for what people do to the things and the stuff, `like` are adjectives for them, `where` are settings.
+The classes: `things` can be counted, `stuff` cannot. `people` and `bodies` (groups, institutions) act. `doing` are
+verbs with the things and the stuff as objects, `like` are adjectives for them, `where` are settings.
 """
 
 TOPIC_WORDS = """

@@ -1,4 +1,4 @@
-"""Captions of events, with dates and venues: festivals, matches, weddings; they rarely name what is seen."""
+"""Captions of events, with dates and venues: festivals, matches, weddings; they rarely describe the image."""
 
 from collections.abc import Callable
 

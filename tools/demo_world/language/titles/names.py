@@ -14,11 +14,11 @@ from tools.demo_world.sampling import Weighted, zipf
 from tools.demo_world.scenes import Look
 
 CATEGORIES = ("person", "place", "brand", "model", "event")
-# Number of names of each category, and the shift of Zipf's law for names that are mentioned in passing: the first is
-# 2% of its category, as "New York" is among the places in LAION's captions.
+# Number of names per category, and the shift of Zipf's law for names that are mentioned in passing: the first name is
+# 2% of its category, like "New York" among the places in LAION's captions.
 RANKS = 20_000
 SHIFT = 5
-# The categories of which a caption's name is drawn, for each kind of caption that is about a name.
+# Categories of the name that a caption is about, for each kind of caption with a name.
 NAME_CATEGORIES: dict[str, tuple[str, ...]] = {
     "title": ("person", "place"),
     "product": ("brand",),
@@ -30,7 +30,7 @@ NAME_CATEGORIES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Name:
-    """A name as its words, for example ("Ilva", "Dorn"), and the look of the images of what it names."""
+    """The words of a name, for example ("Ilva", "Dorn"), and the look of the images for it."""
 
     words: tuple[str, ...]
     look: Look
@@ -99,7 +99,7 @@ def name_of_rank(category: str, rank: int) -> Name:
 
 
 def _look(category: str, words: tuple[str, ...]) -> Look:
-    """Return the look of a name, which follows from its words: namesakes of another rank look the same."""
+    """Return the look of a name. It depends only on the words: namesakes of another rank look the same."""
     rng = np.random.default_rng(crc32(" ".join(words).encode()))
     spoken = [word.lower() for word in words]
     kind = next((word for word in spoken if word in IN_KINDS), _KIND(rng))
@@ -119,7 +119,7 @@ def _word(rng: np.random.Generator, sounds: Sounds, endings: list[str]) -> str:
 
 
 def _given(rng: np.random.Generator, sounds: Sounds) -> str:
-    """Return a given name; the first syllables are the frequent ones, so that people share given names."""
+    """Return a given name; the first syllables of a list are the most frequent, so that people share given names."""
     start = sounds.starts[zipf_index(rng, len(sounds.starts))]
     middle = pick(rng, sounds.middles) if len(start) < 3 and rng.random() < 0.6 else ""
     return start + middle + sounds.given[zipf_index(rng, len(sounds.given))]

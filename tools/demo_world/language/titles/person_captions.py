@@ -1,4 +1,4 @@
-"""Captions of people: their roles, organisations and occasions; they rarely name what is seen."""
+"""Captions of people: their roles, organisations and occasions; they rarely describe the image."""
 
 from collections.abc import Callable
 

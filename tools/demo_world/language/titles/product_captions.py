@@ -27,7 +27,7 @@ from tools.demo_world.language.titles.segments import (
 )
 from tools.demo_world.language.trees import Node
 
-RIGHT_COLOUR = 0.8  # share of the named colours that the image shows
+RIGHT_COLOUR = 0.8  # fraction of the named colours that the image shows
 
 
 def product_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
@@ -79,7 +79,7 @@ def _details(rng: np.random.Generator) -> list[Node]:
 
 
 def _product(scene: Scene, rng: np.random.Generator, colour: str) -> Node:
-    """Return what is sold, for example "waterproof red boat cover"."""
+    """Return a product, for example "waterproof red boat cover"."""
     thing = scene.things[0]
     words = [noun_word(thing, rng)] if rng.random() < 0.8 else [word(rng, "item")]
     if rng.random() < 0.4:
@@ -135,7 +135,7 @@ def _variant(colour: str, rng: np.random.Generator) -> Node:
 
 
 def _compatible(rng: np.random.Generator) -> Node:
-    """Return what the product fits, for example "fits Velt X200 2004-2011"."""
+    """Return the models that the product fits, for example "fits Velt X200 2004-2011"."""
     what = drawn_name("brand", rng)
     what.add("dep", drawn_name("model", rng))
     if rng.random() < 0.4:

@@ -15,7 +15,7 @@ from tools.demo_world.words import COLOUR_WORDS, PATTERN_WORDS
 
 LISTS = read_word_lists("web_words.txt")
 DETERMINERS = frozenset({"the", "a", "an", "my", "our", "your", "his", "her", "this", "every", "no"})
-# A mark "(" puts the part after it in brackets; an empty one leaves a space.
+# A mark "(" puts the part after it in brackets; an empty mark leaves a space.
 _MARK = Weighted(
     {",": 24, "-": 24, "": 22, "|": 9, ":": 5, "–": 5, "(": 5, "/": 3, "—": 1, "...": 1, ".": 2, "~": 1}
 )
@@ -77,7 +77,7 @@ def after(head: Node, preposition: str, part: Node) -> Node:
 
 
 def prep_part(preposition: str, part: Node) -> Node:
-    """Return a prepositional phrase that can stand by itself, for example "by Ilva Dorn"."""
+    """Return an independent prepositional phrase, for example "by Ilva Dorn"."""
     node = prep(preposition, part)
     node.speech = "ADP"
     return node
@@ -124,14 +124,14 @@ def joined(rng: np.random.Generator, parts: Sequence[Node]) -> Node:
 
 
 def shuffled(rng: np.random.Generator, parts: Sequence[Node], fixed: float = 0.5) -> list[Node]:
-    """Return the parts in random order, with probability `fixed` as they are."""
+    """Return the parts in random order, or unchanged with probability `fixed`."""
     if rng.random() < fixed:
         return list(parts)
     return [parts[index] for index in rng.permutation(len(parts))]
 
 
 def chosen(rng: np.random.Generator, options: Sequence[tuple[float, Callable[[], Node]]]) -> list[Node]:
-    """Return the parts of those options whose probability, the first of each pair, has come up."""
+    """Return the parts of a random choice of options; the first of each pair is its probability."""
     return [make() for probability, make in options if rng.random() < probability]
 
 
@@ -171,7 +171,7 @@ def pattern_word(thing: Thing, rng: np.random.Generator) -> str:
 
 
 def place_part(scene: Scene, rng: np.random.Generator) -> Node:
-    """Return where the scene is, for example "on a sandy beach"."""
+    """Return a phrase for the scene's place, for example "on a sandy beach"."""
     words = pick(rng, _PLACE_PHRASES[scene.place])
     return prep_part(words[0], phrase(*words[1:]))
 

@@ -66,7 +66,7 @@ def title_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
 
 
 def _credit(name: Name | None, rng: np.random.Generator) -> Node:
-    """Return who made the picture, for example "by Ilva Dorn"."""
+    """Return the picture's author, for example "by Ilva Dorn"."""
     artist = name_phrase(name) if name else drawn_name("person", rng)
     style = rng.random()
     if style < 0.6:
@@ -89,7 +89,7 @@ def _location(name: Name | None, rng: np.random.Generator) -> Node:
 
 
 def _print(rng: np.random.Generator) -> Node:
-    """Return the form in which a picture is sold, for example "Framed canvas print 30x40"."""
+    """Return the form of a picture for sale, for example "Framed canvas print 30x40"."""
     form = phrase(word(rng, "medium"), adjectives=[word(rng, "feature")] if rng.random() < 0.3 else [])
     if rng.random() < 0.25:
         form.add("dep", phrase(size(rng)))
@@ -228,7 +228,7 @@ def _list(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
 
 
 def _other(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
-    """Return a title that names nothing visible."""
+    """Return a title without anything visible."""
     return phrase(word(rng, "theme"), word(rng, "medium"), adjectives=[word(rng, "mood")])
 
 

@@ -26,7 +26,7 @@ Form = Callable[[Scene, Name, np.random.Generator], Node]
 
 
 def web_string_caption(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
-    """Return a string that no person wrote for a reader; `name` is a brand or a place."""
+    """Return a string that was not written for readers; `name` is a brand or a place."""
     return _FORMS[_FORM(rng)](scene, name, rng)
 
 

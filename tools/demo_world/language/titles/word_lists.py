@@ -1,4 +1,4 @@
-"""Reads the lists of words that lie as text files beside this module."""
+"""Reads the lists of words in the text files of this folder."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ from pathlib import Path
 def read_word_lists(file: str) -> dict[str, list[str]]:
     """Return the lists of a text file of this folder by their names.
 
-    A list is "name: word word ...", continued on indented lines; "_" stands for a space within an entry, and lines
-    that start with "#" are comments.
+    A list is "name: word word ...", continued on indented lines. "_" means a space within an entry. Lines that start
+    with "#" are comments.
     """
     lists: dict[str, list[str]] = {}
     name = ""
