@@ -1,4 +1,4 @@
-"""A pool's cache, for work that would find its own results in it when it is measured again."""
+"""A copy of a pool's cache, for work that would find its earlier results there when measured again."""
 
 import os
 import shutil

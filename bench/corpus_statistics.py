@@ -23,7 +23,7 @@ from filters.normsim import NormSim
 from filters.vas import Vas
 
 SHARD, CLUSTERS = 20_000, 400
-# Few partitions, steps and clusters: what grows with the pool is seen, and the time is short.
+# Few partitions, steps and clusters: this shows growth with the pool in a short time.
 FILTERS: dict[str, Callable[[], CorpusFilter]] = {
     "vas": lambda: Vas("unused", None, None),
     "negcliploss": lambda: NegClipLoss("unused", None, 256, 1, 0.01),
@@ -48,7 +48,7 @@ def write_features(folder: str, pairs: int, width: int = 64) -> None:
 
 
 def write_wide_features(folder: str, pairs: int) -> None:
-    """Write features as wide as those of ViT-B/32."""
+    """Write features of ViT-B/32's width."""
     write_features(folder, pairs, 512)
 
 
@@ -60,7 +60,7 @@ def rows(features: str) -> None:
 
 
 def gather(features: str) -> None:
-    """The plain way, which holds the pool: parts, then their concatenation, then a copy in the order of the uids."""
+    """The plain way, with the pool in memory: parts, their concatenation, then a copy in the order of the uids."""
     uids, parts = [], {"image": [], "text": []}
     for path in _paths(features):
         table = load_features(path)
@@ -94,7 +94,7 @@ def components(features: str) -> None:
 
 
 def assign(features: str) -> Iterator[None]:
-    """The cluster of every image, by centroids that are there."""
+    """The cluster of every image, by existing centroids."""
     with tempfile.TemporaryDirectory() as folder:
         images = _embeddings(features, Path(folder), "image")
         clusters = ImageClusters(Path(folder, "clusters"), CLUSTERS, None, iterations=2, restarts=1)

@@ -1,4 +1,4 @@
-"""Scores of two filters whose files are divided differently, as DataComp's tars and its metadata are."""
+"""Scores of two filters with differently divided files, like DataComp's tars and metadata."""
 
 from collections.abc import Iterator
 from pathlib import Path

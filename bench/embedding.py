@@ -21,9 +21,9 @@ TAGS = {"ViT-B-32": "laion2b_s34b_b79k", "ViT-L-14": "laion2b_s32b_b82k"}  # onl
 
 
 class Passes:
-    """How long a module's forward passes take: by the clock on a CPU, by events on a GPU.
+    """The time of a module's forward passes: by the clock on a CPU, by events on a GPU.
 
-    A GPU's seconds are those from when it could begin with a pass until it has ended it.
+    A GPU's seconds last from the moment when it could begin a pass until the end of the pass.
     """
 
     def __init__(self, module: torch.nn.Module, device: torch.device) -> None:
@@ -65,7 +65,7 @@ def in_series(tar: str, model: str, device: str, busy: str) -> Iterator[None]:
 
 
 def embedded(clip: ClipModel, read: Callable[[], Iterator[Batch]], busy: str) -> Iterator[None]:
-    """Embed all batches, once one has been: processes have started then, and the GPU has chosen its kernels."""
+    """Embed all batches after one: by then processes have started, and the GPU has chosen its kernels."""
     passes = Passes(clip.model.visual, clip.device)
     clip.embed_batch(next(read()))
     passes.seconds()
@@ -78,7 +78,7 @@ def embedded(clip: ClipModel, read: Callable[[], Iterator[Batch]], busy: str) ->
 
 
 def loaded(model: str, device: torch.device) -> ClipModel:
-    """Return a model of open_clip with random weights, in bf16 on a GPU; or one of a folder with its own, in fp32."""
+    """Return a model of open_clip with random weights, in bf16 on a GPU; or a folder's model, in fp32."""
     if device.type == "cpu":
         return load_clip(model, None, device)
     return load_clip(model, TAGS[model], device, "bf16", load_weights=False)

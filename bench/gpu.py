@@ -1,4 +1,4 @@
-"""What waits for a GPU, in one command of under 25 minutes: its tests, and how fast models of the real sizes are.
+"""All GPU work in one command of under 25 minutes: the GPU tests, and the speed of models at their real sizes.
 
     python -m bench.gpu                       # needs a GPU; writes docs/gpu.json and its table of docs/performance.md
     python -m bench.gpu --device cpu --tiny   # every part with tiny models, which measures nothing and writes nothing
@@ -47,9 +47,9 @@ class Row:
 
     Args:
         work: the work.
-        rate: how much of it in a second; None if it was not measured.
-        unit: of the rate, such as ``images/s``.
-        busy: the share of the time in which the GPU computed; None if not measured.
+        rate: amount of work per second; None if it was not measured.
+        unit: unit of the rate, such as ``images/s``.
+        busy: fraction of the time that the GPU computed; None if not measured.
         gib: the most memory that torch held on the GPU; None if not measured.
         note: a remark, or the reason for a missing rate.
     """
@@ -71,13 +71,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a part runs, and whether at its real size."""
+    """The device of a part, and whether it runs at its real size."""
 
     device: str
     tiny: bool
 
     def of(self, real: int, tiny: int) -> int:
-        """A size, of the measurement or of a quick try."""
+        """The real size, or the size of a quick try."""
         return tiny if self.tiny else real
 
     @property
@@ -86,7 +86,7 @@ class Setting:
 
     @property
     def precisions(self) -> tuple[str, ...]:
-        """Both, or fp32 if a GPU does not compute the other."""
+        """fp32 and bf16, or only fp32 if the GPU does not compute bf16."""
         return ("fp32", "bf16") if default_precision(self.device) == "bf16" else ("fp32",)
 
 
@@ -119,7 +119,7 @@ def tried(work: str, measured: Callable[[], Row]) -> Row:
 
 
 def tests(setting: Setting) -> Iterator[Row]:
-    """tests/gpu, all of which must pass."""
+    """All tests of tests/gpu, which must pass."""
     command = [sys.executable, "-m", "pytest", "-m", "gpu", "tests/gpu"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     (*_, last) = done.stdout.strip().splitlines() or [done.stderr]
@@ -356,7 +356,7 @@ def send_rows(connection: Connection, parts: Sequence[str], setting: Setting) ->
 
 
 def rows_of(parts: Sequence[str], setting: Setting, seconds: float) -> Iterator[Row | str]:
-    """Yield the rows of parts, which another process measures, and then what went wrong, if anything did."""
+    """Yield the rows of parts, which another process measures, and then the error, if there was one."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=send_rows, args=(sender, parts, setting))
@@ -380,7 +380,7 @@ def rows_of(parts: Sequence[str], setting: Setting, seconds: float) -> Iterator[
 
 
 def make_checkpoints(setting: Setting, folder: Path) -> None:
-    """Make what the parts load, and let their processes find it."""
+    """Make the checkpoints of the parts, and let their processes find them."""
     from tests.paper_checkpoints import Hub
 
     Hub(folder / "hub", setting.tiny).add([SWIN, GPT2, VIT, BERT, ICC])
@@ -401,7 +401,7 @@ def driver() -> str:
 
 
 def write_document(file: Path, rows: Sequence[Row], errors: Sequence[str]) -> None:
-    """Write what was measured, and where and when; parts that failed with their error."""
+    """Write the measurements with machine and date, and the errors of failed parts."""
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
     machine = {"gpu": gpu, "driver": driver(), "cuda": torch.version.cuda}
     measured = {"rows": [asdict(row) for row in rows], "errors": list(errors)}
@@ -448,7 +448,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         make_checkpoints(setting, Path(folder))
         parts = given.parts or list(PARTS)
-        # Tiny models share a process, whose imports take longer than they do.
+        # Tiny models share a process, because its imports take longer than they do.
         for group in [parts] if given.tiny else [[part] for part in parts]:
             for row in rows_of(group, setting, end - time.monotonic()):
                 if isinstance(row, Row):

@@ -24,9 +24,9 @@ class Growth:
     """One row of the table.
 
     Args:
-        work: what is done.
+        work: name of the work.
         pairs: the sizes, ascending.
-        usages: what each takes.
+        usages: the usage at each size.
         where: processor and cores of the machine.
         date: the day.
     """
@@ -39,18 +39,18 @@ class Growth:
 
     @property
     def exponent(self) -> float:
-        """The power of the pairs that processor seconds grow with, between the last two sizes; 1 is linear."""
+        """The exponent of processor seconds as a power of the pairs, between the last two sizes; 1 is linear."""
         (*_, few, many), (*_, first, last) = self.pairs, self.usages
         return math.log(last.cpu_seconds / first.cpu_seconds) / math.log(many / few)
 
     @property
     def bytes_per_pair(self) -> float:
-        """By how much the peak RSS grows per pair, between the last two sizes."""
+        """Growth of the peak RSS per pair, between the last two sizes."""
         return self._slope([usage.peak_gib for usage in self.usages])
 
     @property
     def anonymous_bytes_per_pair(self) -> float:
-        """The same without mapped files, whose pages the system drops when memory is short."""
+        """The same without mapped files; the system drops their pages when memory is short."""
         return self._slope([usage.anonymous_gib for usage in self.usages])
 
     def _slope(self, gib: Sequence[float]) -> float:
@@ -60,7 +60,7 @@ class Growth:
 def growth(work: str, sizes: Sequence[int], usage_of: Callable[[int], Usage]) -> Growth:
     """Measure work on each of several numbers of pairs, ascending, and keep it as a row of the table.
 
-    What takes less than `SHORT` is measured three times: the median counts.
+    Work that takes less than `SHORT` is measured three times, and the median counts.
     """
     usages = tuple(_usage(usage_of, pairs) for pairs in sizes)
     row = Growth(work, tuple(sizes), usages, machine(), time.strftime("%Y-%m-%d"))

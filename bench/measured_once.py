@@ -18,9 +18,9 @@ class MeasuredOnce:
     """One row of the table.
 
     Args:
-        work: what is done.
-        usage: what it takes; of a command with several processes, the memory of the largest.
-        goal: what is wanted, such as ``150 s`` or ``2 GiB``.
+        work: name of the work.
+        usage: its usage; for a command with several processes, the memory of the largest.
+        goal: required limit, such as ``150 s`` or ``2 GiB``.
         where: processor and cores of the machine.
         date: the day.
     """

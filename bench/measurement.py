@@ -32,10 +32,10 @@ HEADER = "| work | ours | reference | ratio | goal | peak memory, ours / referen
 
 @dataclass(frozen=True)
 class Usage:
-    """Seconds on the clock, of processors with those of child processes, and the peak RSS of the process in GiB.
+    """Wall-clock seconds, processor seconds including child processes, and the peak RSS of the process in GiB.
 
-    `anonymous_gib` is the peak without mapped files, whose pages the system drops when memory is short, and
-    `read_gib` the bytes read from a disk; 0 if not measured.
+    `anonymous_gib` is the peak without mapped files, because the system drops their pages when memory is short.
+    `read_gib` are the bytes read from a disk; 0 if not measured.
     """
 
     seconds: float
@@ -52,9 +52,9 @@ class Row:
     Args:
         work: the work and its amount.
         ours: its usage.
-        reference: the work that it is compared with.
+        reference: the work to compare with.
         of_reference: the usage of the reference.
-        goal: the largest ratio that is wanted, ours by the reference's; None without a goal.
+        goal: maximum ratio of ours to the reference; None without a goal.
         where: processor and cores of the machine.
         date: the day.
     """
@@ -69,12 +69,12 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """Seconds on the clock, ours by the reference's."""
+        """Wall-clock seconds, ours divided by the reference's."""
         return self.ours.seconds / self.of_reference.seconds
 
     @property
     def cpu_ratio(self) -> float:
-        """Processor seconds, ours by the reference's: what a busy machine changes least."""
+        """Processor seconds, ours divided by the reference's; a busy machine changes this ratio least."""
         return self.ours.cpu_seconds / self.of_reference.cpu_seconds
 
 
@@ -96,7 +96,7 @@ def _environment() -> dict[str, str]:
 
 
 class _Forks:
-    """A process that has imported a module, and its forks, each of which calls a function; see `processes.serve`."""
+    """A process that has imported a module. Each of its forks calls a function; see `processes.serve`."""
 
     def __init__(self, module: str) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed by `_end`
@@ -161,7 +161,7 @@ def _keep(row: Row) -> None:
 
 
 def keep(work: str, measured: dict[str, Any]) -> dict[str, Any]:
-    """Put what was measured of a piece of work into performance.json; return the whole file."""
+    """Put the measurement of a piece of work into performance.json; return the whole file."""
     rows: dict[str, Any] = json.loads(ROWS.read_text()) if ROWS.is_file() else {}
     rows[work] = measured
     write_text(ROWS, json.dumps(rows, indent=2) + "\n")
@@ -169,7 +169,7 @@ def keep(work: str, measured: dict[str, Any]) -> dict[str, Any]:
 
 
 def on_page(begin: str, end: str, lines: Sequence[str]) -> list[str]:
-    """Return the rows of work that the table of performance.md lists already; all of them if it has no rows."""
+    """Return the rows of work that the table of performance.md already lists; all rows if it is empty."""
     table = PAGE.read_text().partition(begin)[2].partition(end)[0]
     listed = {line.split("|")[1] for line in table.splitlines()[3:]}
     return [line for line in lines if not listed or line.split("|")[1] in listed]

@@ -24,7 +24,7 @@ def photos(count: int) -> list[bytes]:
 
 
 def write_photos(folder: Path, tars: int, images: int) -> list[str]:
-    """Write tars of so many photos each, whose captions all differ; return their paths."""
+    """Write tars of so many photos each, with different captions; return their paths."""
     paths = [folder / "shards" / f"{number:08d}.tar" for number in range(tars)]
     for number, path in enumerate(paths):
         keys = [f"{number:05d}{row:04d}" for row in range(images)]

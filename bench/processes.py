@@ -30,10 +30,10 @@ def serve(module: str) -> None:
     """Call functions of a module, each in a fork of this process; end with the first that fails.
 
     Reads lines of JSON: function, arguments, environment. Answers each with a line of JSON, its usage. The module's
-    `IMPORTS` are names of libraries that its functions would otherwise import in each fork, for seconds; not imported
-    at its top, for which collecting tests would wait.
+    `IMPORTS` are names of libraries that its functions would otherwise import in each fork, for seconds. The module
+    does not import them at its top, because collecting tests would wait.
     """
-    # The work has no input, and prints to the standard error; so do imports.
+    # The work gets an empty input and prints to the standard error; so do imports.
     requests, answers = os.fdopen(os.dup(0)), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -62,7 +62,7 @@ def call(function: Callable[..., object], arguments: Sequence[Any]) -> Usage:
     with _peak_anonymous() as anonymous:
         work()
     seconds, cpu_seconds = time.monotonic() - began, processor_seconds() - before
-    # Not getrusage: its peak is that of the process which started this one, if that was larger.
+    # Not getrusage: it returns the peak of the parent process if that was larger.
     return Usage(seconds, cpu_seconds, _gib("VmHWM"), max(anonymous), _gib_read() - read)
 
 

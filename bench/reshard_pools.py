@@ -75,7 +75,7 @@ def uid(pair: int) -> str:
 
 
 def linked(folder: Path, tars: int, target: Path) -> Path:
-    """Return a pool of the first tars of another, which are not copied."""
+    """Return a pool of another pool's first tars, which are not copied."""
     (target / "shards").mkdir(parents=True)
     for number in range(tars):
         os.link(folder / TAR.format(number), target / TAR.format(number))
@@ -87,7 +87,7 @@ def tars_of(folder: str) -> list[Path]:
 
 
 def chosen(folder: str, share: float, seed: int = 0) -> UidArray:
-    """Return a share of the uids of a pool, drawn at random."""
+    """Return a random fraction of the uids of a pool."""
     pairs = len(tars_of(folder)) * PAIRS
     numbers = np.random.default_rng(seed).choice(pairs, int(share * pairs), replace=False)
     return unite_uids([encode_uids([uid(number) for number in numbers.tolist()])])

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/scale.md: the cost of each stage at 8M to 12.8B pairs, from what `make perf` measured.
+"""Writes the tables of docs/scale.md: the cost of each stage at 8M to 12.8B pairs, from rows of `make perf`.
 
 A line through two sizes is checked at a larger size. A stage that misses its check is not extrapolated beyond it.
 
@@ -16,7 +16,7 @@ from benchmark.core.paths import write_text
 PAGE = ROOT / "docs" / "scale.md"
 POOLS = {"8M": 8 * 10**6, "128M": 128 * 10**6, "1.28B": 1280 * 10**6, "12.8B": 12800 * 10**6}
 HOUR, GB = 3600, 10**9
-TOLERANCE = 1.5  # of the check, measured by predicted or the other way round
+TOLERANCE = 1.5  # of the check: measured divided by predicted, or the inverse
 ONCE = ": 8,000,000 pairs"  # ends the names of rows of `make perf-8m`
 
 
@@ -48,7 +48,7 @@ class Line:
 
     Args:
         fitted: pairs and processor seconds of two sizes.
-        check: those of the largest size.
+        check: pairs and processor seconds of the largest size.
     """
 
     fitted: Sequence[tuple[int, float]]
@@ -56,7 +56,7 @@ class Line:
 
     @property
     def ratio(self) -> float:
-        """The seconds of the check, measured by predicted."""
+        """The seconds of the check, measured divided by predicted."""
         (few, first), (many, last) = self.fitted
         return self.check[1] / (last + (last - first) / (many - few) * (self.check[0] - many))
 
@@ -76,7 +76,7 @@ def line(stage: str, measured: dict[str, Any]) -> Line:
 
 
 def stage_rows(measured: dict[str, Any]) -> Iterator[str]:
-    """Yield a row of the table of stages for each that was measured."""
+    """Yield a row of the table of stages for each measured stage."""
     for stage in filter(measured.__contains__, STAGES):
         of_stage = line(stage, measured)
         cells = [_hours(of_stage.seconds(pairs)) for pairs in POOLS.values()]

@@ -13,7 +13,7 @@ SPECIAL = {"bos": "<s>", "eos": "</s>", "cls": "<s>", "sep": "</s>", "pad": "<pa
 
 
 def laion_captions(shared_data: Path) -> list[str]:
-    """10,000 alt texts as they were crawled."""
+    """10,000 crawled alt texts."""
     table = pq.read_table(shared_data / "laion_alt_text" / "test_10000.parquet", columns=["TEXT"])
     return [text or "" for text in table["TEXT"].to_pylist()]
 
@@ -27,7 +27,7 @@ def word_concreteness(shared_data: Path, captions: Sequence[str]) -> np.ndarray:
 
 
 def distilroberta_size(folder: Path, captions: Sequence[str]) -> None:
-    """Save the checkpoint: 6 layers of 768, 50,265 words, of which the captions use 20,043."""
+    """Save the checkpoint: 6 layers of 768, and 50,265 words. The captions use 20,043 of them."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(

@@ -1,7 +1,7 @@
 """Selection from score parts: ours, and two passes in plain numpy.
 
-``python -m bench.selections FOLDER PAIRS`` writes parts of that many pairs to a new folder, 20 bytes of each,
-selects 30% of them, prints what it took, and removes the folder.
+``python -m bench.selections FOLDER PAIRS`` writes parts of that many pairs to a new folder, 20 bytes per pair,
+selects 30% of them, prints the usage, and removes the folder.
 """
 
 import shutil

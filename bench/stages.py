@@ -1,4 +1,4 @@
-"""The stages whose growth `make perf` measures, on pools that other modules write."""
+"""The stages that `make perf` measures at several sizes, on pools that other modules write."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Stage:
     """Work that is measured at four sizes.
 
     Args:
-        work: what is done.
+        work: name of the work.
         write: writes the pool of so many pairs to a new folder.
         run: does the work; gets the folder and `arguments`.
         smallest: pairs of the smallest pool.

@@ -1,4 +1,4 @@
-"""What `make perf` measures on a GPU, by a small model on a CPU."""
+"""The GPU measurements of `make perf`, by a small model on a CPU."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md: what a row says, and that rows of all tables live in one file."""
+"""The tables of docs/performance.md: the text of a row, and one file for the rows of all tables."""
 
 import json
 from pathlib import Path

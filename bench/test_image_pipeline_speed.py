@@ -1,6 +1,6 @@
 """Images through a model: processes that read, decode and preprocess, against doing all of it in series.
 
-Seconds on the clock are what counts here: run it on a machine that does nothing else.
+Wall-clock seconds count here: run it on an idle machine.
 """
 
 import os
@@ -102,7 +102,7 @@ class Blank:
 
 @cache
 def pixels() -> torch.Tensor:
-    """Not made on import: a fork of a process whose torch has used its threads would wait for them."""
+    """Not made on import: after torch has used its threads, a fork would wait for them."""
     return torch.zeros(3, 224, 224)
 
 
@@ -160,7 +160,7 @@ def decode_in_threads(folder: str) -> Iterator[None]:
 def clock_ratio(
     work: str, ours: Callable[..., object], name: str, other: Callable[..., object], *tar: str
 ) -> float:
-    """Return the seconds on the clock, ours by the other's."""
+    """Return the wall-clock seconds, ours divided by the other's."""
     row = compare(work, partial(measure, ours, *tar), name, partial(measure, other, *tar))
     return row.ours.seconds / row.of_reference.seconds
 
@@ -193,6 +193,6 @@ def test_the_pipeline_gives_the_pixels_of_the_series(tar: str) -> None:
 
 
 def test_processes_decode_more_than_threads(tar: str) -> None:
-    """Why they are processes: small images, and preprocessing in numpy, hold Python's lock."""
+    """The reason for processes: small images, and preprocessing in numpy, hold Python's lock."""
     work = f"decode and preprocess {IMAGES:,} images in {CORES} processes"
     assert clock_ratio(work, decode_on_all_cores, f"{CORES} threads", decode_in_threads, tar) < 1 / 0.9

@@ -1,7 +1,7 @@
 """Images of a pool of tars as CLIP's pixels, against webdataset in torch's DataLoader: equal pixels, in less time.
 
-That is how open_clip reads a training set and clip-retrieval what it embeds, img2dataset's own example too: tars are
-shared out among worker processes, each of which reads, decodes, preprocesses and joins whole batches.
+open_clip, clip-retrieval and img2dataset's example read images like this: tars are divided over worker processes,
+and each process reads, decodes, preprocesses and joins whole batches.
 """
 
 import os
@@ -28,7 +28,7 @@ Captioned = Iterable[tuple[list[str], torch.Tensor]]
 
 
 def clip_preprocessing() -> Preprocessing:
-    """Return open_clip's own, to 224 x 224 pixels."""
+    """Return open_clip's preprocessing, to 224 x 224 pixels."""
     from open_clip import image_transform
 
     torch.set_num_threads(1)
@@ -45,7 +45,7 @@ def by_our_pipeline(paths: list[str], workers: PixelWorkers) -> Captioned:
 
 
 def webdataset_loader(paths: list[str], preprocess: Preprocessing) -> Captioned:
-    """Return an iterable of captions and pixels, whose processes stay for another walk."""
+    """Return an iterable of captions and pixels. Its processes stay for another iteration."""
     import webdataset
     from torch.utils.data import DataLoader
 

@@ -88,7 +88,7 @@ def test_as_many_words_are_read_as_by_the_readme() -> None:
 
 
 def test_memory_does_not_grow_with_the_images() -> None:
-    """Pictures of many sizes, again and again: what the first pass took is all that is taken."""
+    """Pictures of many sizes, several times: memory does not grow after the first pass."""
     rng = np.random.default_rng(0)
     sizes = [tuple(int(v) for v in rng.integers(40, 500, 2)) for _ in range(32)]
     images = [image.resize(size) for image, size in zip(pictures()[0], sizes, strict=False)]

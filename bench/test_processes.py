@@ -85,7 +85,7 @@ def test_an_error_is_that_of_the_call_alone(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_workers_of_a_command_are_counted() -> None:
-    """They are children of a fork server, for which the command does not wait."""
+    """They are children of a fork server. The command does not wait for it."""
     assert 0.6 < measure_command(sys.executable, "-c", TWO_WORKERS).cpu_seconds < 2
 
 

@@ -60,7 +60,7 @@ def test_indexing(folder: Path) -> None:
 
 
 def write(folder: str, out: str, fraction: float) -> None:
-    """Index what is not indexed yet, and write a subset."""
+    """Index tars that are not indexed yet, and write a subset."""
     pool, engine = Pool("p", folder), LocalEngine("cpu")
     index_tars(pool, engine)
     parts = selected_samples(pool, chosen(folder, fraction))
@@ -111,7 +111,7 @@ def beside_cp(resharding: Resharding, share: float, indexed: bool, goal: float) 
 
 
 def test_resharding_beside_a_copy_of_everything(resharding: Resharding) -> None:
-    # Both wait for the disk, whose time differs from machine to machine: bounds are twice the goals.
+    # Both wait for the disk, and disks differ in speed: bounds are twice the goals.
     tenth = beside_cp(resharding, 0.1, indexed=True, goal=0.5)
     thirty = beside_cp(resharding, 0.3, indexed=True, goal=0.6)
     without_index = beside_cp(resharding, 0.1, indexed=False, goal=1)
@@ -143,7 +143,7 @@ def test_resharding_beside_a_plain_loop(resharding: Resharding, tmp_path: Path) 
 
 
 def indexed_pool(folder: Path, tars: int) -> Pool:
-    """Return a pool of empty tars whose index is in the cache, and every hundredth uid."""
+    """Return a pool of empty tars with a cached index, and every hundredth uid."""
     shards = folder / "shards"
     shards.mkdir(parents=True)
     for number in range(tars):

@@ -231,7 +231,7 @@ def test_a_pool_scored_beside_the_model_alone(checkpoint, shared_data, tmp_path)
 
 
 def test_memory_does_not_grow_with_the_pool(shared_data, tmp_path) -> None:
-    """A small model: what grows would be captions, tokens and activations, not weights."""
+    """A small model: captions, tokens and activations could grow, weights could not."""
     checkpoint, captions = str(roberta_scorer(tmp_path / "small")), laion_captions(shared_data)
     few, many = (
         measure(pool_scored, checkpoint, "fp32", write_pool(tmp_path / str(count), captions, count), count)

@@ -23,7 +23,7 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def seconds_beside_ours(scores: str, reference: str, function: object, goal: float) -> float:
-    """Return our processor seconds, divided by those that a reference takes to select 30% of the cached scores."""
+    """Return our processor seconds for selecting 30% of the cached scores, divided by the reference's."""
     k = CACHED * 3 // 10
     ours, other = partial(measure, selections.ours, scores, k), partial(measure, function, scores, k)
     return compare(f"select 30% of 12.8M cached scores ({reference})", ours, reference, other, goal).ratio

@@ -48,7 +48,7 @@ class Pixels:
 
 
 def in_processes(batches: Batches, processes: int) -> None:
-    """Read the parts of all ranks, rank 0's in this process, whose memory is measured, the others' in forks."""
+    """Read the parts of all ranks: rank 0's in this process, to measure its memory, the others' in forks."""
     sizes = np.frombuffer(mmap.mmap(-1, 8 * processes), np.int64)  # shared with the forks
     forks = []
     for rank in range(1, processes):

@@ -32,7 +32,7 @@ BATCH = 32
 
 
 def batch_of(size: int) -> Batch:
-    """Pairs whose images all hold text, with its places and embeddings."""
+    """Pairs with text in all images, with the text's places and embeddings."""
     mix, count = replace(pool_mix(), texts={"words": 1.0}), COUNTS[size]
     drawn = [sample_pair("pool", index, 0, mix, size) for index in range(count)]
     images, texts = [Image.fromarray(p.image) for p in drawn], [p.caption for p in drawn]

@@ -1,4 +1,4 @@
-"""The work of test_training_speed.py, apart from it as collecting tests should not wait for these imports."""
+"""The work of test_training_speed.py, in another module so that collecting tests does not wait for these imports."""
 
 import tempfile
 from collections.abc import Iterator
