@@ -468,6 +468,19 @@ def timm_model(folder: Folder, name: str) -> None:
     )  # fmt: skip
 
 
+def tiny_timm_vit(folder: Path, side: int) -> str:
+    """Write a ViT of timm's for images of some pixels, which is not the papers'; return its folder."""
+    import timm
+    from timm.models import save_for_hf
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = timm.create_model("test_vit", pretrained=False, img_size=side)
+    data = {"input_size": (3, side, side), "crop_pct": 1.0, "crop_mode": "squash"}
+    save_for_hf(network, str(folder), safe_serialization=True, data_config=data)
+    return str(folder)
+
+
 def mpnet(folder: Folder) -> None:
     from transformers import MPNetConfig
 

@@ -30,6 +30,7 @@ SHOWN = {
     "wrong value": ["size=0"],
     "plan": ["plan=true", f"filter={FILTERS}"],
 }
+RECORDED = ("run_id", "protocol", "selection", "downstream", "kept", "contamination", "overrides", "k")
 HASH = r"\b[0-9a-f]{8,64}\b"
 CHANGING = [
     (r"\d+(\.\d+)? ?(s|seconds|min|h|hours|GB|MB|GiB|MiB|kB|u)\b", "#"),
@@ -79,33 +80,17 @@ def facts(folder: Path) -> dict[str, Any]:
 
     results = f"results_dir={folder / 'results'}"
     call(f"filter={FILTERS}", "size=200k", results)
-    runs = {}
-    for path in sorted((folder / "results").glob("*.json")):
-        record = json.loads(path.read_text())
-        if "downstream" in record:
-            kept = (
-                "run_id",
-                "protocol",
-                "selection",
-                "downstream",
-                "kept",
-                "contamination",
-                "overrides",
-                "k",
-            )
-            runs[record["filter"]] = {key: record[key] for key in kept}
+    records = [json.loads(path.read_text()) for path in sorted((folder / "results").glob("*.json"))]
+    runs = {r["filter"]: {key: r[key] for key in RECORDED} for r in records if "downstream" in r}
     (folder / "pool").mkdir()
     shown = {name: call(*arguments) for name, arguments in SHOWN.items()}
     shown["report"] = call("task=report", results, "task.full=true")
     for file in ("report.md", "report.csv", "report.json"):
         shown[file] = (folder / "results" / file).read_text().replace(str(folder), "FOLDER")
-    shown["export"] = call(
-        "task=export", "filter=clip", "size=200k", f"task.output={folder / 'export'}", results
-    )
-    for file in sorted(
-        path for path in (folder / "export").rglob("*") if path.suffix in (".md", ".jsonl", ".yaml")
-    ):
-        shown[f"export/{file.name}"] = file.read_text()
+    export = folder / "export"
+    shown["export"] = call("task=export", "filter=clip", "size=200k", f"task.output={export}", results)
+    files = sorted(path for path in export.rglob("*") if path.suffix in (".md", ".jsonl", ".yaml"))
+    shown |= {f"export/{file.name}": file.read_text() for file in files}
     return {"runs": runs, "shown": {name: text.splitlines() for name, text in shown.items()}}
 
 
