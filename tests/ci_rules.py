@@ -56,7 +56,7 @@ def limit_of_processor_time(item: pytest.Item) -> Iterator[None]:
 
     `.ci/run` sets it, for a fast machine.
 
-    The time is that of this process and of those that it starts. Fixtures do not count, as many tests share the
+    The time of this process and its descendants counts. Fixtures do not count, as many tests share the
     expensive ones; nor do first imports of libraries, which any test of the session may be the first to need.
     """
     if "PAIRSIFT_TEST_SECONDS" not in os.environ:
@@ -82,7 +82,7 @@ def slowness() -> float:
 
 
 def processor_seconds() -> float:
-    """Processor seconds of this process and all its descendants, dead or alive, without those of imports."""
+    """Processor seconds of this process and all its descendants, dead or alive, without imports."""
     processes, seconds = [psutil.Process()], -IMPORTS["seconds"]
     processes += processes[0].children(recursive=True)
     for process in processes:

@@ -24,7 +24,7 @@ def demo_model(name: str) -> str:
 
 
 def draw(cache: Path, settings: Sequence[str] = SMALL_DEMO) -> None:
-    """Draw a demo as a run with these settings would whose cache folder is `cache`."""
+    """Draw a demo into the cache folder `cache`, as a run with these settings would."""
     from tests.jobs import compose_config  # imports torch, which conftest has to set variables for
 
     build = pytest.importorskip("pairsift.demo.build")
@@ -35,7 +35,7 @@ def draw(cache: Path, settings: Sequence[str] = SMALL_DEMO) -> None:
 
 
 def link(drawn: Path, cache: Path) -> None:
-    """Let a run with another cache folder find what was drawn in `drawn`."""
+    """Let a run with the cache folder `cache` find the demos in the cache folder `drawn`."""
     demos = cache / "pairsift" / "demo"
     demos.mkdir(parents=True)
     for demo in (drawn / "pairsift" / "demo").iterdir():

@@ -129,7 +129,7 @@ def tiff_file(order: str, tags: Mapping[int, Sequence[int]], pixels: bytes) -> b
 
 
 def tiffs() -> Iterator[Kind]:
-    """Yield a TIFF of every layout that Pillow opens, plain and compressed, unless nothing says what is white."""
+    """Yield a TIFF of every layout that Pillow opens, plain and compressed, unless its white is undefined."""
     rng = np.random.default_rng(1)
     for key in OPEN_INFO:
         _, photometric, formats, _, bits, extra = key

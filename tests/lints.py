@@ -27,7 +27,7 @@ ROOMS = (
     "pairsift.demo", "pairsift.studies", "pairsift.api", "pairsift",
 )  # fmt: skip
 OUTSIDE = {"bench", "tests", "tools"}  # not in the wheel
-WITHOUT_PAIRSIFT = ("benchmark", "filters", "downstream")  # they work where the folder pairsift is absent
+WITHOUT_PAIRSIFT = ("benchmark", "filters", "downstream")  # they work without the folder pairsift
 PLUG_INS = ("filters", "downstream")
 OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")
 ONLY_WHERE_USED = {"transformers", "open_clip", "diffusers", "wandb", "ray"}

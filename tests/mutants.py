@@ -3,7 +3,7 @@
 ``make mutants`` draws 120 single changes with a seed (an operator, a comparison, a condition, a number), runs against
 each the default tests that import its module or mirror its path, and writes them with their outcomes to
 ``build/mutants.json``; a run that was stopped goes on. ``MUTANTS="--replay FILE"`` repeats the changes of such a file
-in the code of today, wherever their lines are now, and compares the outcomes; a line that is gone is left out.
+in the code of today, wherever their lines are now, and compares the outcomes; lines that are gone are left out.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def draw(count: int, seed: int) -> list[dict]:
 
 
 def possible_changes(path: Path) -> Iterator[dict]:
-    """Yield the single changes of a module: the text of its line, and a column, where one token replaces another."""
+    """Yield the single changes of a module: a line, a column of it, and the token that replaces another one there."""
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
@@ -107,7 +107,7 @@ def token_swap(node: ast.AST, source: str) -> tuple[int, int, str, str] | None:
 
 
 def moved(changes: list[dict]) -> list[dict]:
-    """Return the changes whose line, and the line before it, still occur; in the module where they occur today."""
+    """Return the changes whose line, and the line before it, still occur; in the module that has them today."""
     here = []
     paths = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
     sources = {path: [line.strip() for line in path.read_text("utf-8").splitlines()] for path in paths}
@@ -156,7 +156,7 @@ def is_killed(change: dict, checkout: Path) -> bool:
 
 
 def tests_of(module: str) -> list[str]:
-    """Return the test files that import the module or mirror its path, its own first; else those of its folder."""
+    """Return the test files that import the module or mirror its path, its own first; else its folder."""
     path = Path(module)
     name = re.compile(rf"\b{re.escape(module.removesuffix('.py').replace('/', '.'))}\b|import {path.stem}\b")
     files = sorted((ROOT / "tests").rglob("test_*.py"))

@@ -63,7 +63,7 @@ def assert_all_kinds(result: dict[str, Any]) -> None:
 
 
 def install_own_parts(folder: Path, package: str = "package", target: str = "my_filters:NearLength") -> None:
-    """Write what an installer writes for a package with the page's entry points, or one that names another class."""
+    """Write the metadata of an installed package with the page's entry points, or with another class."""
     (table,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.M | re.S)
     filters = table.replace('project.entry-points."pairsift.filters"', "pairsift.filters").replace('"', "")
     others = "[pairsift.metrics]\nwords = my_metrics:Words\n[pairsift.tasks]\ncount = my_tasks:count\n"

@@ -175,7 +175,7 @@ def word_pieces(size: int, special: Mapping[int, str], unknown: str, start: str,
 
 
 def sentence_pieces(*special: str) -> Tokenizer:
-    """A Llama's tokenizer: 32,000 tokens, of which 256 are bytes; a newline is a byte."""
+    """A Llama's tokenizer: 32,000 tokens, 256 of them bytes; a newline is a byte."""
     letters = ["▁", *ascii_lowercase, *ascii_lowercase.upper(), *digits, *punctuation]
     merges = list(product(letters, letters))
     tokens = [UNKNOWN, START, END, *(f"<0x{byte:02X}>" for byte in range(256))]
@@ -316,7 +316,7 @@ def pac_s(path: Path, model: str = "ViT-B-32") -> Path:
 
 
 def aesthetics_head(path: Path, width: int = 768) -> Path:
-    """LAION's predictor of ratings: five linear layers, whose file numbers the dropout between them, too."""
+    """LAION's predictor of ratings: five linear layers, numbered together with the dropout between them."""
     layers = zip((0, 2, 4, 6, 7), pairwise([width, 1024, 128, 64, 16, 1]), strict=True)
     shapes = dict(chain(*(linear(f"layers.{n}", o, i).items() for n, (i, o) in layers)))
     torch.save(dict(fill(shapes, torch.float32)), path)
@@ -565,7 +565,7 @@ MAKERS: dict[str, Callable[[Folder], None]] = {
 
 @dataclass
 class Hub:
-    """A folder like the hub's cache, whose repositories are made when they are asked for."""
+    """A folder like the hub's cache; its repositories are made when they are asked for."""
 
     root: Path
     tiny: bool = False
@@ -589,7 +589,7 @@ class Hub:
                 file.symlink_to(os.path.relpath(blob, file.parent))
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete repositories, whose disk space others need."""
+        """Delete repositories to free disk space."""
         for name in names:
             shutil.rmtree(self.folder(name))
 

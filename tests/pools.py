@@ -22,7 +22,7 @@ def numbered_uids(count: int, start: int = 0) -> UidArray:
 
 
 def hashed_uids(count: int) -> UidArray:
-    """Uids in no order, the same ones every time."""
+    """Uids in no order, always the same."""
     return encode_uids([make_uid("", str(row)) for row in range(count)])
 
 

@@ -1,4 +1,4 @@
-"""Compare two states of the code: what one command selects, trains and measures, and what users are shown.
+"""Compare two states of the code: the selections, trainings and metrics of a command, and texts that users see.
 
 In each checkout ``python -m tests.same_results write FILE`` runs ``filter=icc,random,clip,oracle size=200k`` (ten
 minutes on two cores), the report, an export, doctor and the helps; ``python -m tests.same_results compare OLD NEW``
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def facts(folder: Path) -> dict[str, Any]:
-    """Return what the runs selected and measured, and the texts that users are shown."""
+    """Return the selections and metrics of the runs, and the texts that users see."""
 
     def call(*arguments: str) -> str:
         command = [
@@ -103,7 +103,7 @@ def lines(value: Any, hashes: bool, path: str = "") -> list[str]:
     text = str(value)
     for pattern, sign in CHANGING if hashes else [*CHANGING, (HASH, "HASH")]:
         text = re.sub(pattern, sign, text)
-    # Hashes of uids decide what is trained on: they always count.
+    # Hashes of uids name the training pairs: they always count.
     return [f"{path}: {value if path.endswith('sha256') else text}"]
 
 

@@ -118,7 +118,7 @@ class _Handler(SimpleHTTPRequestHandler):
 class _Hub(_Handler):
     """A Hugging Face hub with the repositories ``models/some/name`` and ``datasets/some/name`` of a folder.
 
-    All have one revision. Nobody may read those whose name begins with ``private``.
+    All have one revision. Nobody may read repositories with names that begin with ``private``.
     """
 
     def do_HEAD(self) -> None:

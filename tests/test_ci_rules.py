@@ -1,4 +1,4 @@
-"""The rules of CI find a planted fault, and what tests share is built once."""
+"""The rules of CI find a planted fault, and a shared folder is built once."""
 
 import importlib
 import subprocess

@@ -1,4 +1,4 @@
-"""The three packages of the harness where the folder pairsift is absent (``make without-pairsift``).
+"""The three packages of the harness without the folder pairsift (``make without-pairsift``).
 
 A copy of the checkout without pairsift, tools and their tests runs ``pool=img2dataset filter=clip`` from a pool to a
 result, with small checkpoints in the formats of the papers', and then the default tests of benchmark, filters and

@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes on this machine: what dies is replaced, and the parts are those of the local engine."""
+"""A Ray cluster of two nodes on this machine: dead actors are replaced, and scores equal the local engine's."""
 
 import json
 import os

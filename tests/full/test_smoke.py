@@ -1,7 +1,7 @@
 """Each model of the papers at its real size, one step on the CPU, by the commands that users type (``make smoke``).
 
 Weights are random, in a folder like the hub's cache (`tests.paper_checkpoints`); there is no network. Every command
-is a process of its own, whose peak memory the table at the end says; `CUT` and `LEFT_OUT` say what is not exercised.
+is a separate process; the table at the end has its peak memory. `CUT` and `LEFT_OUT` list the parts not tried.
 """
 
 import json
@@ -40,7 +40,7 @@ LEFT_OUT = (
 
 @dataclass
 class Paper:
-    """A pool, evaluation sets and a hub for commands, and what the commands took."""
+    """A pool, evaluation sets and a hub for commands, and the seconds and memory of each command."""
 
     folder: Path
     hub: Hub
