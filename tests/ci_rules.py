@@ -14,12 +14,12 @@ from typing import Any
 import psutil
 import pytest
 
-# What a test says that lacks a library or a package; those that lack data, weights or a GPU say something else.
+# The reasons of skipped tests that lack a library or a package; without data, weights or a GPU they are others.
 NOT_INSTALLED = re.compile(
-    r"could not import|No module named|pip install|apt(-get)? install|make .* setup", re.IGNORECASE
+    r"(?i)could not import|No module named|pip install|apt(-get)? install|make .* setup"
 )
-# What a failure names where the folder pairsift is absent; benchmark, filters and downstream cannot import it, as
-# `tests.lints` holds, so the test asked for the demo or for a study.
+# Failures of tests without the folder pairsift. As `tests.lints` checks that benchmark, filters and downstream never
+# import it, the test asked for the demo or for a study.
 PAIRSIFT = re.compile(
     r"package pairsift, which has these files|No module named \\?'(pairsift|tools)|locating target 'pairsift"
     r"|cannot import name .* from 'tests\."
@@ -38,13 +38,13 @@ def fail_if_not_installed(report: Any) -> Any:
 
 
 def lacks_pairsift(text: str) -> str:
-    """Why a test with this output or failure is skipped where the folder pairsift is absent; empty if it is there."""
+    """Return why a test with this output or failure is skipped without the folder pairsift; empty if it is there."""
     needed = PAIRSIFT.search(text) if find_spec("pairsift") is None else None
     return f"needs pairsift ({needed[0]})" if needed else ""
 
 
 def skip_without_pairsift(report: Any) -> Any:
-    """Turn a failure for want of pairsift into a skip, where that package is absent."""
+    """Turn a failure for want of pairsift into a skip if that package is absent."""
     if report.failed and (reason := lacks_pairsift(str(report.longrepr))):
         report.outcome, report.longrepr = "skipped", (__file__, 1, f"Skipped: {reason}")
     return report
@@ -56,7 +56,7 @@ def limit_of_processor_time(item: pytest.Item) -> Iterator[None]:
 
     `.ci/run` sets it, for a fast machine.
 
-    The time is that of this process and of those that it starts. Fixtures do not count, as many tests share the
+    The time of this process and its descendants counts. Fixtures do not count, as many tests share the
     expensive ones; nor do first imports of libraries, which any test of the session may be the first to need.
     """
     if "PAIRSIFT_TEST_SECONDS" not in os.environ:
@@ -82,7 +82,7 @@ def slowness() -> float:
 
 
 def processor_seconds() -> float:
-    """Processor seconds of this process and all its descendants, dead or alive, without those of imports."""
+    """Processor seconds of this process and all its descendants, dead or alive, without imports."""
     processes, seconds = [psutil.Process()], -IMPORTS["seconds"]
     processes += processes[0].children(recursive=True)
     for process in processes:
@@ -96,19 +96,19 @@ def processor_seconds() -> float:
 
 def time_imports() -> None:
     """Count the processor time of this process that goes into importing modules."""
+
+    def timed(exec_module: Any) -> Any:
+        def call(self: Any, module: ModuleType) -> None:
+            IMPORTS["depth"] += 1
+            began = time.process_time()
+            try:
+                exec_module(self, module)
+            finally:
+                IMPORTS["depth"] -= 1
+                if not IMPORTS["depth"]:
+                    IMPORTS["seconds"] += time.process_time() - began
+
+        return call
+
     for loader in (SourceFileLoader, ExtensionFileLoader):
         loader.exec_module = timed(loader.exec_module)  # type: ignore[method-assign]
-
-
-def timed(exec_module: Any) -> Any:
-    def call(self: Any, module: ModuleType) -> None:
-        IMPORTS["depth"] += 1
-        began = time.process_time()
-        try:
-            exec_module(self, module)
-        finally:
-            IMPORTS["depth"] -= 1
-            if not IMPORTS["depth"]:
-                IMPORTS["seconds"] += time.process_time() - began
-
-    return call

@@ -1,4 +1,4 @@
-"""The command line as a function: what it prints, and its exit code."""
+"""The command line as a function: its output, and its exit code."""
 
 import re
 import signal

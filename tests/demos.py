@@ -5,9 +5,6 @@ from pathlib import Path
 
 import hydra
 import pytest
-from hydra import compose, initialize_config_dir
-
-from benchmark.run.config import CONF, register_resolvers
 
 SMALL_DEMO = [
     "pool.demo.pairs=2000", "pool.demo.shard_size=500", "pool.demo.evaluation={coco: 24, nocaps: 6, flickr30k: 12}",
@@ -27,19 +24,18 @@ def demo_model(name: str) -> str:
 
 
 def draw(cache: Path, settings: Sequence[str] = SMALL_DEMO) -> None:
-    """Draw a demo as a run with these settings would whose cache folder is `cache`."""
-    build = pytest.importorskip("pairsift.demo.build")
+    """Draw a demo into the cache folder `cache`, as a run with these settings would."""
+    from tests.jobs import compose_config  # imports torch, which conftest has to set variables for
 
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("config", ["pool=demo", *settings])
+    build = pytest.importorskip("pairsift.demo.build")
+    cfg = compose_config("pool=demo", *settings)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
         build.ensure_demo(hydra.utils.instantiate(cfg.pool.demo, _convert_="all"), workers=1)
 
 
 def link(drawn: Path, cache: Path) -> None:
-    """Let a run with another cache folder find what was drawn in `drawn`."""
+    """Let a run with the cache folder `cache` find the demos in the cache folder `drawn`."""
     demos = cache / "pairsift" / "demo"
     demos.mkdir(parents=True)
     for demo in (drawn / "pairsift" / "demo").iterdir():

@@ -4,6 +4,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from PIL.TiffImagePlugin import OPEN_INFO
 
 Array = npt.NDArray[Any]
 HEIGHT, WIDTH = 6, 16
-_PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-_PNG_DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
+# The channels and depths of each colour type.
+_PNGS = {0: (1, (1, 2, 4, 8, 16)), 2: (3, (8, 16)), 3: (1, (1, 2, 4, 8)), 4: (2, (8, 16)), 6: (4, (8, 16))}
 
 
 @dataclass(frozen=True)
@@ -44,62 +45,48 @@ def png(header: tuple[int, int], samples: Array, *before: tuple[bytes, bytes]) -
     """Write a PNG of a (depth, colour type) with chunks before its pixels."""
     rows = b"".join(b"\0" + row.tobytes() for row in pack(samples, header[0]))
     size = struct.pack(">II", samples.shape[1], samples.shape[0])
-    chunks = [
-        (b"IHDR", size + bytes([*header, 0, 0, 0])),
-        *before,
-        (b"IDAT", zlib.compress(rows)),
-        (b"IEND", b""),
-    ]
+    head, pixels = (b"IHDR", size + bytes([*header, 0, 0, 0])), (b"IDAT", zlib.compress(rows))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-        for name, data in chunks
+        for name, data in (head, *before, pixels, (b"IEND", b""))
     )
 
 
 def pngs() -> Iterator[Kind]:
     """Yield a PNG of every colour type, depth and form of transparency."""
     rng = np.random.default_rng(0)
-    for colour, depths in _PNG_DEPTHS.items():
-        for depth in depths:
-            samples, top = _noise(rng, _PNG_CHANNELS[colour], depth), (1 << depth) - 1
-            name, header = f"PNG colour type {colour} depth {depth}", (depth, colour)
-            if colour == 3:
-                yield from _palette_pngs(rng, name, header, samples)
-                continue
-            rgb = np.broadcast_to(samples[..., : 3 if colour & 2 else 1] / top, (HEIGHT, WIDTH, 3))
-            alpha = samples[..., -1] / top if colour & 4 else np.ones((HEIGHT, WIDTH))
-            yield Kind(name, png(header, samples), on_white(rgb, alpha))
-            for row in range(0 if colour & 4 else 4):
-                key = samples[row, row]
-                chunk = b"tRNS", key.astype(">u2").tobytes()
-                yield Kind(
-                    f"{name}, {key.tolist()} is clear",
-                    png(header, samples, chunk),
-                    on_white(rgb, 1.0 - (samples == key).all(-1)),
-                )
+    for colour, depth in [(colour, depth) for colour, (_, depths) in _PNGS.items() for depth in depths]:
+        samples, top = _noise(rng, _PNGS[colour][0], depth), (1 << depth) - 1
+        name, header = f"PNG colour type {colour} depth {depth}", (depth, colour)
+        if colour == 3:
+            yield from _palette_pngs(rng, name, header, samples)
+            continue
+        rgb = np.broadcast_to(samples[..., : 3 if colour & 2 else 1] / top, (HEIGHT, WIDTH, 3))
+        alpha = samples[..., -1] / top if colour & 4 else np.ones((HEIGHT, WIDTH))
+        yield Kind(name, png(header, samples), on_white(rgb, alpha))
+        for row in range(0 if colour & 4 else 4):
+            key = samples[row, row]
+            data = png(header, samples, (b"tRNS", key.astype(">u2").tobytes()))
+            yield Kind(
+                f"{name}, {key.tolist()} is clear", data, on_white(rgb, 1.0 - (samples == key).all(-1))
+            )
 
 
 def _palette_pngs(
     rng: np.random.Generator, name: str, header: tuple[int, int], samples: Array
 ) -> Iterator[Kind]:
-    colours = 1 << header[0]
+    colours, index = 1 << header[0], samples[..., 0]
     palette = rng.integers(0, 256, (colours, 3), np.uint8)
     half = [int(level) for level in rng.integers(1, 255, colours)]
     tables = {
-        "no table": [],
-        "first clear": [0],
-        "last clear": [255] * (colours - 1) + [0],
-        "half clear": half,
-        "all clear": [0] * colours,
-        "a short table": half[: colours // 2],
-    }
+        "no table": [], "first clear": [0], "last clear": [255] * (colours - 1) + [0], "half clear": half,
+        "all clear": [0] * colours, "a short table": half[: colours // 2],
+    }  # fmt: skip
     for form, table in tables.items():
         alphas = np.array(table + [255] * (colours - len(table))) / 255
         before = [(b"PLTE", palette.tobytes())] + ([(b"tRNS", bytes(table))] if table else [])
-        index = samples[..., 0]
-        yield Kind(
-            f"{name}, {form}", png(header, samples, *before), on_white(palette[index] / 255, alphas[index])
-        )
+        shown = on_white(palette[index] / 255, alphas[index])
+        yield Kind(f"{name}, {form}", png(header, samples, *before), shown)
 
 
 def tiff(
@@ -117,17 +104,11 @@ def tiff(
     if fill == 2:  # the first sample in the lowest bits
         pixels = np.packbits(np.unpackbits(np.frombuffer(pixels, np.uint8), bitorder="little")).tobytes()
     height, width, channels = samples.shape
-    tags = {
-        256: [width],
-        257: [height],
-        258: bits,
-        259: [8 if deflate else 1],
-        262: [photometric],
-        266: [fill],
-    }
-    tags |= {273: [8], 277: [channels], 278: [height], 279: [len(pixels)], 320: colours, 338: extra}
-    tags |= {339: formats * channels, 530: [1, 1] if photometric == 6 else []}
-    return tiff_file(order, tags, pixels)
+    return tiff_file(order, {
+        256: [width], 257: [height], 258: bits, 259: [8 if deflate else 1], 262: [photometric], 266: [fill], 273: [8],
+        277: [channels], 278: [height], 279: [len(pixels)], 320: colours, 338: extra, 339: formats * channels,
+        530: [1, 1] if photometric == 6 else [],
+    }, pixels)  # fmt: skip
 
 
 def tiff_file(order: str, tags: Mapping[int, Sequence[int]], pixels: bytes) -> bytes:
@@ -141,17 +122,14 @@ def tiff_file(order: str, tags: Mapping[int, Sequence[int]], pixels: bytes) -> b
         long = max(values) > 0xFFFF
         value = struct.pack(f"{order}{len(values)}{'I' if long else 'H'}", *values)
         directory += struct.pack(order + "HHI", tag, 4 if long else 3, len(values))
-        if len(value) > 4:
-            directory += struct.pack(order + "I", after + len(more))
-            more += value
-        else:
-            directory += value.ljust(4, b"\0")
+        directory += value.ljust(4, b"\0") if len(value) <= 4 else struct.pack(order + "I", after + len(more))
+        more += value if len(value) > 4 else b""
     mark = b"II*\0" if order == "<" else b"MM\0*"
     return mark + struct.pack(order + "I", start) + pixels + directory + bytes(4) + more
 
 
 def tiffs() -> Iterator[Kind]:
-    """Yield a TIFF of every layout that Pillow opens, plain and compressed, unless nothing says what is white."""
+    """Yield a TIFF of every layout that Pillow opens, plain and compressed, unless its white is undefined."""
     rng = np.random.default_rng(1)
     for key in OPEN_INFO:
         _, photometric, formats, _, bits, extra = key
@@ -166,7 +144,7 @@ def tiffs() -> Iterator[Kind]:
         if 1 in extra:  # colours are multiplied by their alpha
             samples[..., :inks] = samples[..., :inks] * samples[..., inks : inks + 1] // top
         alpha = np.ones((HEIGHT, WIDTH))
-        if (1 in extra or 2 in extra or 999 in extra) or (photometric == 2 and inks == 4):
+        if {1, 2, 999} & {*extra} or (photometric == 2 and inks == 4):
             inks = min(inks, {2: 3}.get(photometric, inks))
             alpha = samples[..., inks] / top
         rgb = _TIFF_COLOURS[photometric](samples[..., :inks] / top, colours, samples)
@@ -191,11 +169,8 @@ def _lab(part: Array, colours: Array, samples: Array) -> Array:
     fy = (part[..., 0] * 100 + 16) / 116
     f = np.stack([fy + signed[..., 0] / 500, fy, fy - signed[..., 1] / 200], -1)
     xyz = np.where(f > 6 / 29, f**3, 3 * (6 / 29) ** 2 * (f - 4 / 29)) * [0.9642, 1, 0.8249]
-    linear = np.clip(
-        xyz @ np.array([[3.1339, -0.9788, 0.0719], [-1.6169, 1.9161, -0.2290], [-0.4906, 0.0335, 1.4052]]),
-        0,
-        1,
-    )
+    matrix = [[3.1339, -0.9788, 0.0719], [-1.6169, 1.9161, -0.2290], [-0.4906, 0.0335, 1.4052]]
+    linear = np.clip(xyz @ np.array(matrix), 0, 1)
     return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
 
 
@@ -219,35 +194,26 @@ def gif(
         codes += [256, *index.reshape(-1)[start : start + 200].tolist()]
     bits = (np.array([*codes, 257])[:, None] >> np.arange(9)) & 1
     data = np.packbits(bits.astype(np.uint8), bitorder="little").tobytes()
-    blocks = b"".join(
-        bytes([len(data[at : at + 255])]) + data[at : at + 255] for at in range(0, len(data), 255)
-    )
+    parts = (data[at : at + 255] for at in range(0, len(data), 255))
+    blocks = b"".join(bytes([len(part)]) + part for part in parts)
     control = b"" if clear is None else b"!\xf9\4\1\0\0" + bytes([clear, 0])
     frame = b"," + struct.pack("<HHHH", *corner, *index.shape[::-1]) + b"\0\x08" + blocks + b"\0;"
-    return (
-        b"GIF89a"
-        + struct.pack("<HH", *screen)
-        + b"\xf7\0\0"
-        + palette.astype(np.uint8).tobytes()
-        + control
-        + frame
-    )
+    head = b"GIF89a" + struct.pack("<HH", *screen) + b"\xf7\0\0"
+    return head + palette.astype(np.uint8).tobytes() + control + frame
 
 
 def gifs() -> Iterator[Kind]:
     """Yield a GIF with and without a clear index, of colours and greys, with frames smaller than its screen."""
     rng = np.random.default_rng(2)
     grey = np.repeat(np.arange(256)[:, None], 3, 1)
-    for name, palette in {"colours": rng.integers(0, 256, (256, 3)), "grey levels": grey}.items():
-        for clear in (None, 0, 7, 255):
-            for (x, y), (width, height) in {(0, 0): (WIDTH, HEIGHT), (3, 2): (WIDTH + 5, HEIGHT + 4)}.items():
-                index = rng.integers(0, 256, (HEIGHT, WIDTH))
-                index[0, :3] = clear or 0
-                outside = palette[0] if clear is None else [255] * 3  # the background is colour 0
-                shown = np.full((height, width, 3), outside, float)
-                shown[y : y + HEIGHT, x : x + WIDTH] = on_white(palette[index] / 255, 1.0 - (index == clear))
-                yield Kind(
-                    f"GIF of {name}, {clear} is clear, frame at {x}, {y}",
-                    gif(palette, index, (width, height), (x, y), clear),
-                    shown,
-                )
+    palettes = {"colours": rng.integers(0, 256, (256, 3)), "grey levels": grey}
+    frames = {(0, 0): (WIDTH, HEIGHT), (3, 2): (WIDTH + 5, HEIGHT + 4)}  # a corner, and a screen
+    for name, clear, (x, y) in product(palettes, (None, 0, 7, 255), frames):
+        palette, (width, height) = palettes[name], frames[x, y]
+        index = rng.integers(0, 256, (HEIGHT, WIDTH))
+        index[0, :3] = clear or 0
+        outside = palette[0] if clear is None else [255] * 3  # the background is colour 0
+        shown = np.full((height, width, 3), outside, float)
+        shown[y : y + HEIGHT, x : x + WIDTH] = on_white(palette[index] / 255, 1.0 - (index == clear))
+        data = gif(palette, index, (width, height), (x, y), clear)
+        yield Kind(f"GIF of {name}, {clear} is clear, frame at {x}, {y}", data, shown)

@@ -20,38 +20,30 @@ from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("benchmark", "filters", "downstream", "pairsift")
-# The way of the data: a module imports from its own room and from earlier ones.
+# In the order of the data: a module imports from its own room and from earlier ones.
 ROOMS = (
     "benchmark.core", "benchmark.models", "benchmark.engine", "benchmark.pool", "filters", "benchmark.scoring",
     "benchmark.selection", "downstream", "benchmark.results", "benchmark.run", "benchmark.cli", "benchmark.__main__",
     "pairsift.demo", "pairsift.studies", "pairsift.api", "pairsift",
 )  # fmt: skip
 OUTSIDE = {"bench", "tests", "tools"}  # not in the wheel
-WITHOUT_PAIRSIFT = ("benchmark", "filters", "downstream")  # they work where the folder pairsift is absent
+WITHOUT_PAIRSIFT = ("benchmark", "filters", "downstream")  # they work without the folder pairsift
 PLUG_INS = ("filters", "downstream")
 OFFERED_TO_PLUG_INS = ("benchmark.core", "benchmark.models")
 ONLY_WHERE_USED = {"transformers", "open_clip", "diffusers", "wandb", "ray"}
 
 
-def read_sources() -> dict[str, str]:
-    sources = {}
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*.py"):
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            sources[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text()
-    return sources
-
-
-SOURCES = read_sources()
-
-
-parsed = cache(ast.parse)
+PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+SOURCES = {
+    ".".join(path.with_suffix("").parts).removesuffix(".__init__"): (ROOT / path).read_text()
+    for path in PATHS
+}
 
 
 @cache
-def imported_names(source: str, *, at_import_time: bool) -> frozenset[str]:
-    """All modules that a file imports, and what it takes from them."""
-    tree = parsed(source)
+def imported_names(source: str, *, at_import_time: bool = False) -> frozenset[str]:
+    """All modules that a file imports, everywhere or only at its top level, and the names taken from them."""
+    tree = ast.parse(source)
     imported = set()
     for node in tree.body if at_import_time else ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -61,13 +53,13 @@ def imported_names(source: str, *, at_import_time: bool) -> frozenset[str]:
     return frozenset(imported)
 
 
-def imports(sources: Mapping[str, str], name: str, *, at_import_time: bool = False) -> set[str]:
-    """The modules of ours that `name` imports: everywhere in the file, or only at its top level."""
-    return (imported_names(sources[name], at_import_time=at_import_time) & set(sources)) - {name}
+def imports(sources: Mapping[str, str], name: str) -> set[str]:
+    """The modules of ours that `name` imports, everywhere in the file."""
+    return (imported_names(sources[name]) & set(sources)) - {name}
 
 
 def room(name: str) -> str | None:
-    """The room of a module; None for a package that only holds rooms."""
+    """The room of a module; None for a package that only has rooms in it."""
     return next((r for r in ROOMS if name == r or name.startswith(f"{r}.")), None)
 
 
@@ -85,8 +77,8 @@ def broken_rules(sources: Mapping[str, str]) -> list[str]:
                 broken.append(f"{name} imports {other}, which plug-ins are not offered")
         package = name.partition(".")[0]
         forbidden = OUTSIDE | ({"pairsift"} if package in WITHOUT_PAIRSIFT else set())
-        broken += [f"{name} imports {other}" for other in imported_names(sources[name], at_import_time=False)
-                   if other.partition(".")[0] in forbidden]  # fmt: skip
+        outside = {other for other in imported_names(sources[name]) if other.partition(".")[0] in forbidden}
+        broken += [f"{name} imports {other}" for other in outside]
     try:
         TopologicalSorter({name: imports(sources, name) for name in sources}).prepare()
     except CycleError as error:
@@ -126,7 +118,7 @@ def test_a_planted_import_is_found(name: str, line: str) -> None:
 
 
 def test_tests_mirror_the_packages() -> None:
-    """Each folder of tests beside the tiers has its package."""
+    """Each folder of default tests has its package."""
     tests = ROOT / "tests"
     for folder in {path.parent for package in PACKAGES for path in (tests / package).rglob("test_*.py")}:
         assert (ROOT / folder.relative_to(tests)).is_dir(), folder
@@ -134,26 +126,8 @@ def test_tests_mirror_the_packages() -> None:
 
 def test_heavy_libraries_are_imported_where_they_are_used() -> None:
     for name, source in SOURCES.items():
-        for node in parsed(source).body:
-            imported = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not {n.split(".")[0] for n in imported} & ONLY_WHERE_USED, name
-
-
-def imported_at_once(name: str) -> set[str]:
-    """The modules of ours that importing `name` imports, with itself."""
-    todo, seen = [name], set()
-    while todo:
-        name = todo.pop()
-        seen.add(name)
-        todo += [m for m in imports(SOURCES, name, at_import_time=True) if m not in seen]
-    return seen
-
-
-def test_the_command_line_answers_without_torch() -> None:
-    """Nothing that `benchmark.__main__` imports at once imports torch: a misspelt command would wait for it."""
-    for name in imported_at_once("benchmark.__main__"):
-        assert "\nimport torch" not in SOURCES[name], name
+        imported = {n.partition(".")[0] for n in imported_names(source, at_import_time=True)}
+        assert not imported & ONLY_WHERE_USED, name
 
 
 def normalised(name: str) -> str:
@@ -162,18 +136,16 @@ def normalised(name: str) -> str:
 
 def test_every_import_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = [
-        items for name, items in project["optional-dependencies"].items() if name not in ("dev", "perf")
-    ]
-    requirements = [*project["dependencies"], *(item for items in extras for item in items)]
+    extras = project["optional-dependencies"]
+    requirements = sum((extras[name] for name in extras.keys() - {"dev", "perf"}), project["dependencies"])
     declared = {normalised(re.split(r"[<>=\[; ]", requirement)[0]) for requirement in requirements}
     providers = packages_distributions()
-    names = {n for source in SOURCES.values() for n in imported_names(source, at_import_time=False)}
+    names = {n for source in SOURCES.values() for n in imported_names(source)}
     modules = {n.partition(".")[0] for n in names} - {*PACKAGES, *sys.stdlib_module_names, "_typeshed"}
     assert [m for m in modules if not declared & set(map(normalised, providers.get(m, [m])))] == []
 
 
-# What quick commands may import, and quick commands in the order of what they import.
+# Libraries that quick commands may import; quick commands, and those that each may have imported by then.
 LIGHT = {
     "numpy", "pyarrow", "PIL", "pydantic", "rich", "fsspec", "jinja2", "plotly", "cv2", "scipy", "huggingface_hub",
 }  # fmt: skip
@@ -209,6 +181,5 @@ def test_what_needs_no_model_imports_nothing_heavy(run: Run, tmp_path: Path) -> 
     cases = [*OF_ANY_COMMAND, (["task=report"], LIGHT), (select, LIGHT), ([*select, "plan=true"], LIGHT)]
     commands = [c if c[0].startswith("-") else [*c, f"results_dir={tmp_path}"] for c, _ in cases]
     found = imported(HEAVY | LIGHT, *commands)
-    assert [
-        (c, names - allowed) for (c, allowed), names in zip(cases, found, strict=True) if names - allowed
-    ] == []
+    too_many = [(c, names - allowed) for (c, allowed), names in zip(cases, found, strict=True)]
+    assert [(command, names) for command, names in too_many if names] == []

@@ -3,7 +3,7 @@
 ``make mutants`` draws 120 single changes with a seed (an operator, a comparison, a condition, a number), runs against
 each the default tests that import its module or mirror its path, and writes them with their outcomes to
 ``build/mutants.json``; a run that was stopped goes on. ``MUTANTS="--replay FILE"`` repeats the changes of such a file
-in the code of today, wherever their lines are now, and compares the outcomes; a line that is gone is left out.
+in the code of today, wherever their lines are now, and compares the outcomes; lines that are gone are left out.
 """
 
 import argparse
@@ -12,14 +12,14 @@ import json
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).parents[1]
+from tests.without_pairsift import ROOT, copy_checkout
+
 ROOMS = ("benchmark", "filters", "downstream", "pairsift")
 SWAPS = {
     ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="),
@@ -44,14 +44,13 @@ def main() -> None:
         changes = moved(json.loads(args.replay.read_text())) if args.replay else draw(args.count, args.seed)
         args.to.parent.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder:
-        checkout = copy_checkout(Path(folder))
+        copy_checkout(Path(folder))
         for change in changes:
             if "killed" not in change:
-                change["killed"] = is_killed(change, checkout)
+                change["killed"] = is_killed(change, Path(folder))
                 args.to.write_text(json.dumps(changes, indent=1))
-                print(
-                    "killed " if change["killed"] else "ALIVE  ", change["module"], change["text"], flush=True
-                )
+                outcome = "killed" if change["killed"] else "ALIVE "
+                print(outcome, change["module"], change["text"], flush=True)
     print(f"{sum(c['killed'] for c in changes)} of {len(changes)} killed")
     if args.replay:
         before = sum(change["before"] for change in changes)
@@ -69,61 +68,58 @@ def draw(count: int, seed: int) -> list[dict]:
     return random.Random(seed).sample(every, count)
 
 
-def possible_changes(path: Path) -> Iterator[dict]:  # noqa: C901
-    """Yield the single changes of a module: the text of its line, and a column, where one token replaces another."""
+def possible_changes(path: Path) -> Iterator[dict]:
+    """Yield the single changes of a module: a line, a column of it, and the token that replaces another one there."""
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines()
-
-    def change(line: int, begin: int, old: str, new: str) -> dict | None:
-        column = lines[line - 1].encode()[:begin].decode()
-        at = lines[line - 1].find(old, len(column))
-        if at < 0:
-            return None  # the operator is on another line
-        return {
-            "module": str(path.relative_to(ROOT)), "line": line, "before_line": lines[line - 2].strip(),
-            "text": lines[line - 1].strip(), "column": at - indent(lines[line - 1]), "old": old, "new": new,
-        }  # fmt: skip
-
     for node in ast.walk(ast.parse(source)):
-        made, left = None, None
-        if isinstance(node, ast.Compare):
-            left, operator = node.left, node.ops[0]
-        elif isinstance(node, ast.BinOp) and not isinstance(node.left, ast.Constant):
-            left, operator = node.left, node.op
-        elif isinstance(node, ast.BoolOp):
-            left, operator = node.values[0], node.op
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            made = change(node.lineno, node.col_offset, "not ", "")
-        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-            made = change(node.lineno, node.col_offset, str(node.value), str(not node.value))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        if swap := token_swap(node, source):
+            number, begin, old, new = swap
+            line = lines[number - 1]
+            at = line.find(old, len(line.encode()[:begin].decode()))
+            if at >= 0:  # else the operator is on another line
+                yield {
+                    "module": str(path.relative_to(ROOT)), "line": number, "before_line": lines[number - 2].strip(),
+                    "text": line.strip(), "column": at - indent(line), "old": old, "new": new,
+                }  # fmt: skip
+
+
+def token_swap(node: ast.AST, source: str) -> tuple[int, int, str, str] | None:
+    """Return the line and the byte at which to look for a token, that token, and another one."""
+    match node:
+        case ast.UnaryOp(op=ast.Not()):
+            return node.lineno, node.col_offset, "not ", ""
+        case ast.Constant(value=bool(value)):
+            return node.lineno, node.col_offset, str(value), str(not value)
+        case ast.Constant(value=int() | float()):
             text = ast.get_source_segment(source, node) or ""
-            made = change(node.lineno, node.col_offset, text, f"({text} + 1)")
-        if left is not None and type(operator) in SWAPS:
+            return node.lineno, node.col_offset, text, f"({text} + 1)"
+        case ast.BinOp(left=ast.Constant()):
+            return None
+        case (
+            ast.Compare(left=left, ops=[operator, *_])
+            | ast.BinOp(left=left, op=operator)
+            | ast.BoolOp(values=[left, *_], op=operator)
+        ) if type(operator) in SWAPS:
             old, new = SWAPS[type(operator)]
-            made = change(left.end_lineno, left.end_col_offset, f" {old} ", f" {new} ")
-        if made:
-            yield made
+            return left.end_lineno, left.end_col_offset, f" {old} ", f" {new} "
+    return None
 
 
 def moved(changes: list[dict]) -> list[dict]:
-    """Return the changes whose line, and the line before it, still occur; in the module where they occur today."""
+    """Return the changes whose line, and the line before it, still occur; in the module that has them today."""
     here = []
-    sources = {
-        p: p.read_text(encoding="utf-8").splitlines() for room in ROOMS for p in (ROOT / room).rglob("*.py")
-    }
+    paths = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    sources = {path: [line.strip() for line in path.read_text("utf-8").splitlines()] for path in paths}
     for change in changes:
         places = [
-            (path, number)
-            for path, lines in sources.items()
-            for number, line in enumerate(lines, 1)
-            if line.strip() == change["text"]
+            (p, n) for p, lines in sources.items() for n, line in enumerate(lines) if line == change["text"]
         ]
-        same = [p for p in places if sources[p[0]][p[1] - 2].strip() == change["before_line"]]
+        same = [(path, n) for path, n in places if sources[path][n - 1] == change["before_line"]]
         named = [p for p in same or places if p[0].name == Path(change["module"]).name] or same
-        if len(named) == 1 or (named and len({path for path, _ in named}) == 1):
-            path, line = min(named, key=lambda place: abs(place[1] - change["line"]))
-            place = {"module": str(path.relative_to(ROOT)), "line": line, "before": change["killed"]}
+        if named and (len(named) == 1 or len({path for path, _ in named}) == 1):
+            path, n = min(named, key=lambda place: abs(place[1] + 1 - change["line"]))
+            place = {"module": str(path.relative_to(ROOT)), "line": n + 1, "before": change["killed"]}
             here.append({key: value for key, value in change.items() if key != "killed"} | place)
     print(f"{len(here)} of {len(changes)} changes have their lines today")
     return here
@@ -138,18 +134,19 @@ def is_killed(change: dict, checkout: Path) -> bool:
     at = indent(line) + change["column"]
     assert line[at:].startswith(change["old"])
     lines[change["line"] - 1] = line[:at] + change["new"] + line[at + len(change["old"]) :]
+    tests = tests_of(change["module"])
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-x", "--no-header", *tests]
+    # Compiled changes are not kept: the next one could be taken for it.
+    variables = {"PYTHONDONTWRITEBYTECODE": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     path.write_text("\n".join(lines), encoding="utf-8")
     try:
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-x", "--no-header"]
-        # What a mutant compiles is not kept: the next one could be taken for it.
-        variables = os.environ | {
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "HF_HUB_OFFLINE": "1",
-            "OMP_NUM_THREADS": "1",
-        }
-        tests = tests_of(change["module"])
         ran = subprocess.run(
-            command + tests, cwd=checkout, env=variables, capture_output=True, check=False, timeout=TIMEOUT
+            command,
+            cwd=checkout,
+            env=os.environ | variables,
+            capture_output=True,
+            check=False,
+            timeout=TIMEOUT,
         )
         return ran.returncode not in (0, 5) and bool(tests)
     except subprocess.TimeoutExpired:
@@ -159,7 +156,7 @@ def is_killed(change: dict, checkout: Path) -> bool:
 
 
 def tests_of(module: str) -> list[str]:
-    """Return the test files that import the module or mirror its path, its own first; else those of its folder."""
+    """Return the test files that import the module or mirror its path, its own first; else its folder."""
     path = Path(module)
     name = re.compile(rf"\b{re.escape(module.removesuffix('.py').replace('/', '.'))}\b|import {path.stem}\b")
     files = sorted((ROOT / "tests").rglob("test_*.py"))
@@ -167,17 +164,6 @@ def tests_of(module: str) -> list[str]:
     importers = [p for p in files if p not in mirror and name.search(p.read_text(encoding="utf-8"))]
     folder = ROOT / "tests" / path.parent
     return [str(p.relative_to(ROOT)) for p in [*mirror, *importers] or ([folder] if folder.is_dir() else [])]
-
-
-def copy_checkout(folder: Path) -> Path:
-    """Copy the files of the checkout that git knows or would add."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE)
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-    return folder
 
 
 def indent(line: str) -> int:

@@ -1,4 +1,4 @@
-"""The parts of docs/own_parts.md, as a user has them: files in his working folder, and an installed package."""
+"""The parts of docs/own_parts.md as a user has them: files in the working folder, and an installed package."""
 
 import re
 import sys
@@ -36,7 +36,7 @@ def write_own_parts(folder: Path) -> Path:
 
 
 def own_run(folder: Path) -> list[str]:
-    """The settings of a run with a part of each kind but the task; writes the images of the evaluation set."""
+    """Return the settings of a run with a part of each kind but the task; write the images of the evaluation set."""
     names = [f"{number}.jpg" for number in range(4)]
     for number, name in enumerate(names):
         (folder / name).write_bytes(jpeg(number))
@@ -53,22 +53,17 @@ def own_run(folder: Path) -> list[str]:
 
 
 def assert_all_kinds(result: dict[str, Any]) -> None:
-    """A result of `own_run` has what each part made."""
+    """Check that the result of `own_run` has an output of each part."""
     assert result["selection"]["selector"] == "Lowest"
     own = {name for name in result["protocol"]["facts"] if name.startswith("code.")}
     assert own == {"code.caption_length", "code.Words"}
-    metrics = {
-        (model, name, metric["name"]): metric["value"]
-        for model, trained in result["downstream"].items()
-        for name, of_set in trained["evaluations"].items()
-        for metric in of_set
-    }
-    assert metrics["captioner", "csv_captions", "Words"] > 0
-    assert metrics["caption_length", "csv_captions", "length_error"] > 0
+    for model, name in (("captioner", "Words"), ("caption_length", "length_error")):
+        evaluations = result["downstream"][model]["evaluations"]["csv_captions"]
+        assert {metric["name"]: metric["value"] for metric in evaluations}[name] > 0
 
 
 def install_own_parts(folder: Path, package: str = "package", target: str = "my_filters:NearLength") -> None:
-    """Write what an installer writes for a package with the page's entry points, or one that names another class."""
+    """Write the metadata of an installed package with the page's entry points, or with another class."""
     (table,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.M | re.S)
     filters = table.replace('project.entry-points."pairsift.filters"', "pairsift.filters").replace('"', "")
     others = "[pairsift.metrics]\nwords = my_metrics:Words\n[pairsift.tasks]\ncount = my_tasks:count\n"

@@ -13,7 +13,7 @@ from downstream import batching
 
 
 def decode_in_processes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Let `pixel_batches` take any number of images for many; return what processes will have decoded."""
+    """Let `pixel_batches` take any number of images for many; return the list of images that it decodes."""
     decoded: list[Any] = []
 
     class InThisProcess:
@@ -34,7 +34,7 @@ def decode_in_processes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @dataclass(frozen=True)
 class InMemory:
-    """An image where metrics expect the location of one."""
+    """An image in memory in place of its location."""
 
     image: Image.Image
 

@@ -1,4 +1,4 @@
-"""Small pools for tests: real tars and parquet, with whatever is wrong with them."""
+"""Small pools for tests: real tars and parquet, also faulty ones."""
 
 import io
 import json
@@ -22,17 +22,15 @@ def numbered_uids(count: int, start: int = 0) -> UidArray:
 
 
 def hashed_uids(count: int) -> UidArray:
-    """Uids in no order, the same ones every time."""
+    """Uids in no order, always the same."""
     return encode_uids([make_uid("", str(row)) for row in range(count)])
 
 
 def jpeg(seed: int, size: int = 32) -> bytes:
     rng = np.random.default_rng(seed)
-    image = Image.fromarray(rng.integers(0, 256, (size // 8, size // 8, 3), dtype=np.uint8)).resize(
-        (size, size)
-    )
+    pixels = rng.integers(0, 256, (size // 8, size // 8, 3), dtype=np.uint8)
     buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=90)
+    Image.fromarray(pixels).resize((size, size)).save(buffer, "JPEG", quality=90)
     return buffer.getvalue()
 
 
@@ -77,13 +75,8 @@ def write_tar(path: Path, samples: Sequence[Row]) -> None:
 
 def write_metadata(path: Path, samples: Sequence[Row], **columns: Sequence[Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    table = {
-        "uid": [s.uid for s in samples],
-        "url": [s.url for s in samples],
-        "text": [s.text for s in samples],
-        **columns,
-    }
-    pq.write_table(pa.table(table), path)
+    table = {name: [getattr(sample, name) for sample in samples] for name in ("uid", "url", "text")}
+    pq.write_table(pa.table(table | columns), path)
 
 
 def write_pool(root: Path, shards: Sequence[Sequence[Row]]) -> Path:

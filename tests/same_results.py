@@ -1,4 +1,4 @@
-"""Compare two states of the code: what one command selects, trains and measures, and what users are shown.
+"""Compare two states of the code: the selections, trainings and metrics of a command, and texts that users see.
 
 In each checkout ``python -m tests.same_results write FILE`` runs ``filter=icc,random,clip,oracle size=200k`` (ten
 minutes on two cores), the report, an export, doctor and the helps; ``python -m tests.same_results compare OLD NEW``
@@ -30,6 +30,7 @@ SHOWN = {
     "wrong value": ["size=0"],
     "plan": ["plan=true", f"filter={FILTERS}"],
 }
+RECORDED = ("run_id", "protocol", "selection", "downstream", "kept", "contamination", "overrides", "k")
 HASH = r"\b[0-9a-f]{8,64}\b"
 CHANGING = [
     (r"\d+(\.\d+)? ?(s|seconds|min|h|hours|GB|MB|GiB|MiB|kB|u)\b", "#"),
@@ -60,7 +61,7 @@ def main() -> None:
 
 
 def facts(folder: Path) -> dict[str, Any]:
-    """Return what the runs selected and measured, and the texts that users are shown."""
+    """Return the selections and metrics of the runs, and the texts that users see."""
 
     def call(*arguments: str) -> str:
         command = [
@@ -79,33 +80,17 @@ def facts(folder: Path) -> dict[str, Any]:
 
     results = f"results_dir={folder / 'results'}"
     call(f"filter={FILTERS}", "size=200k", results)
-    runs = {}
-    for path in sorted((folder / "results").glob("*.json")):
-        record = json.loads(path.read_text())
-        if "downstream" in record:
-            kept = (
-                "run_id",
-                "protocol",
-                "selection",
-                "downstream",
-                "kept",
-                "contamination",
-                "overrides",
-                "k",
-            )
-            runs[record["filter"]] = {key: record[key] for key in kept}
+    records = [json.loads(path.read_text()) for path in sorted((folder / "results").glob("*.json"))]
+    runs = {r["filter"]: {key: r[key] for key in RECORDED} for r in records if "downstream" in r}
     (folder / "pool").mkdir()
     shown = {name: call(*arguments) for name, arguments in SHOWN.items()}
     shown["report"] = call("task=report", results, "task.full=true")
     for file in ("report.md", "report.csv", "report.json"):
         shown[file] = (folder / "results" / file).read_text().replace(str(folder), "FOLDER")
-    shown["export"] = call(
-        "task=export", "filter=clip", "size=200k", f"task.output={folder / 'export'}", results
-    )
-    for file in sorted(
-        path for path in (folder / "export").rglob("*") if path.suffix in (".md", ".jsonl", ".yaml")
-    ):
-        shown[f"export/{file.name}"] = file.read_text()
+    export = folder / "export"
+    shown["export"] = call("task=export", "filter=clip", "size=200k", f"task.output={export}", results)
+    files = sorted(path for path in export.rglob("*") if path.suffix in (".md", ".jsonl", ".yaml"))
+    shown |= {f"export/{file.name}": file.read_text() for file in files}
     return {"runs": runs, "shown": {name: text.splitlines() for name, text in shown.items()}}
 
 
@@ -118,7 +103,7 @@ def lines(value: Any, hashes: bool, path: str = "") -> list[str]:
     text = str(value)
     for pattern, sign in CHANGING if hashes else [*CHANGING, (HASH, "HASH")]:
         text = re.sub(pattern, sign, text)
-    # Hashes of uids decide what is trained on: they always count.
+    # Hashes of uids name the training pairs: they always count.
     return [f"{path}: {value if path.endswith('sha256') else text}"]
 
 

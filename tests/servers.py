@@ -26,14 +26,15 @@ REVISION = "c0ffee" * 6 + "cafe"  # of every repository of the stand-in hub
 
 @dataclass
 class Behaviour:
-    """How the HTTP server answers, and what it was asked for.
+    """Faults of the HTTP server, and the requests that it answered.
 
     Args:
         ranges: whether parts of a file are sent.
-        busy: answers of 503 that each file gives first.
-        drops: responses of each file that end in their middle.
-        stalls: responses of each file that send half and then nothing for a second.
+        busy: number of times that each file is first answered with 503.
+        drops: number of responses of each file that end in their middle.
+        stalls: number of responses of each file that send half and then nothing for a second.
         status: of all answers, instead of files.
+        latency: seconds before an answer.
     """
 
     ranges: bool = True
@@ -79,32 +80,34 @@ class _Handler(SimpleHTTPRequestHandler):
         elif not path.is_file():
             super().do_GET()
         else:
-            number = behaviour.answered[self.path]
+            number = behaviour.answered[self.path] - behaviour.busy
             behaviour.answered[self.path] += 1
-            if number < behaviour.busy:
+            if number < 0:
                 self.send_error(503)
             else:
-                self._send(path.read_bytes(), number - behaviour.busy)
+                self._send(path.read_bytes(), number)
 
-    def send_more_headers(self, data: bytes) -> None:
-        """For kinds of servers that say more of a file."""
+    def start(self, status: int, length: int, **headers: str) -> None:
+        """Send the status and the headers of an answer."""
+        self.send_response(status)
+        for name, value in {"Content_Length": str(length), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def headers_of(self, data: bytes) -> dict[str, str]:
+        """Return the headers that tell more of a file."""
+        return {}
 
     def _send(self, data: bytes, number: int) -> None:
+        headers, start, end = self.headers_of(data), 0, len(data)
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        start, end = 0, len(data)
         if asked and self.behaviour.ranges:
             start, end = int(asked[1]), min(int(asked[2] or len(data)) + 1, len(data))
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(data)}")
+            self.start(206, end - start, Content_Range=f"bytes {start}-{end - 1}/{len(data)}", **headers)
         else:
-            self.send_response(200)
-        self.send_header("Content-Length", str(end - start))
-        self.send_more_headers(data)
-        self.end_headers()
-        half = (start + end) // 2
-        stops = number < max(self.behaviour.drops, self.behaviour.stalls)
-        self.close_connection |= stops
-        end = half if stops else end
+            self.start(200, end, **headers)
+        if number < max(self.behaviour.drops, self.behaviour.stalls):
+            self.close_connection, end = True, (start + end) // 2
         self.behaviour.gets.append((self.path, start, end - start))  # before the client can have it all
         self.wfile.write(data[start:end])
         if self.behaviour.drops <= number < self.behaviour.stalls:
@@ -115,7 +118,7 @@ class _Handler(SimpleHTTPRequestHandler):
 class _Hub(_Handler):
     """A Hugging Face hub with the repositories ``models/some/name`` and ``datasets/some/name`` of a folder.
 
-    All have one revision. Those whose name begins with ``private`` are there for nobody.
+    All have one revision. Nobody may read repositories with names that begin with ``private``.
     """
 
     def do_HEAD(self) -> None:
@@ -125,60 +128,54 @@ class _Hub(_Handler):
         path = unquote(self.path.partition("?")[0]).removeprefix("/api").strip("/")
         if not path.startswith("datasets/"):
             path = f"models/{path.removeprefix('models/')}"
-        kind, owner, name, what, *rest = [*path.split("/"), "", ""]
+        kind, owner, name, asked, *rest = [*path.split("/"), "", ""]
         folder = Path(self.directory, kind, owner, name)
-        listed = folder.joinpath(*rest[1:]) if what == "tree" else folder
+        file = folder.joinpath(*rest[1:])
+        listed = file if asked == "tree" else folder
         if name.startswith("private") or not folder.is_dir():
-            self.refuse(401, "RepoNotFound")
+            self.start(401, 0, X_Error_Code="RepoNotFound")
         elif not listed.is_dir():
-            self.refuse(404, "EntryNotFound")
-        elif what == "resolve":
-            file = folder.joinpath(*rest[1:])
-            if self.command == "GET":
-                self.path = f"/{file.relative_to(self.directory)}"
-                super().do_GET()
-            else:
-                self.send_response(200)
-                self.send_header("Content-Length", str(file.stat().st_size))
-                self.send_more_headers(file.read_bytes())
-                self.end_headers()
+            self.start(404, 0, X_Error_Code="EntryNotFound")
+        elif asked != "resolve":
+            self._describe(f"{owner}/{name}", folder, listed, tree=asked == "tree")
+        elif self.command == "GET":
+            self.path = f"/{file.relative_to(self.directory)}"
+            super().do_GET()
         else:
-            depth = "**/*" if "recursive=true" in self.path.lower() or what != "tree" else "*"
-            entries = {str(e.relative_to(folder)): e for e in sorted(listed.glob(depth))}
-            files = {name: e.read_bytes() for name, e in entries.items() if e.is_file()}
-            tree = [{"type": "directory", "path": n, "oid": "0"} for n in entries if n not in files] + [
-                {"type": "file", "path": n, "size": len(data), "oid": sha256(data).hexdigest()[:40]}
-                for n, data in files.items()
-            ]
+            self.start(200, file.stat().st_size, **self.headers_of(file.read_bytes()))
+
+    def _describe(self, name: str, folder: Path, listed: Path, *, tree: bool) -> None:
+        """Answer with the entries of a folder, or with a repository's facts."""
+        depth = "**/*" if "recursive=true" in self.path.lower() or not tree else "*"
+        entries = {str(path.relative_to(folder)): path for path in sorted(listed.glob(depth))}
+        files = {entry: path.read_bytes() for entry, path in entries.items() if path.is_file()}
+        answer: Any = [
+            {"type": "directory", "path": n, "oid": "0"} for n in entries.keys() - files.keys()
+        ] + [
+            {"type": "file", "path": n, "size": len(data), "oid": sha256(data).hexdigest()[:40]}
+            for n, data in files.items()
+        ]
+        if not tree:
             siblings = [{"rfilename": n, "size": len(data)} for n, data in files.items()]
-            about = {"id": f"{owner}/{name}", "sha": REVISION, "gated": False, "siblings": siblings}
-            body = json.dumps(tree if what == "tree" else about).encode()
-            self.behaviour.gets.append((self.path, 0, len(body)))
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            answer = {"id": name, "sha": REVISION, "gated": False, "siblings": siblings}
+        body = json.dumps(answer).encode()
+        self.behaviour.gets.append((self.path, 0, len(body)))
+        self.start(200, len(body))
+        self.wfile.write(body)
 
-    def refuse(self, status: int, code: str) -> None:
-        self.send_response(status)
-        self.send_header("X-Error-Code", code)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def send_more_headers(self, data: bytes) -> None:
-        self.send_header("ETag", f'"{sha256(data).hexdigest()}"')
-        self.send_header("X-Repo-Commit", REVISION)
+    def headers_of(self, data: bytes) -> dict[str, str]:
+        return {"ETag": f'"{sha256(data).hexdigest()}"', "X_Repo_Commit": REVISION}
 
 
 @contextmanager
 def hub_server(root: Path, behaviour: Behaviour, patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Be the hub of this process, see `_Hub`; what is downloaded of it goes to ``root/hub``."""
+    """Be the hub of this process, see `_Hub`; downloads go to ``root/hub``."""
     with http_server(root, behaviour, _Hub) as url:
-        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        patch.setattr("huggingface_hub.constants.ENDPOINT", url)
-        template = "/{repo_id}/resolve/{revision}/{filename}"
-        patch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", url + template)
-        patch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(root / "hub"))
+        for name, value in {
+            "HF_HUB_OFFLINE": False, "ENDPOINT": url, "HF_HUB_CACHE": str(root / "hub"),
+            "HUGGINGFACE_CO_URL_TEMPLATE": url + "/{repo_id}/resolve/{revision}/{filename}",
+        }.items():  # fmt: skip
+            patch.setattr(f"huggingface_hub.constants.{name}", value)
         yield
 
 
@@ -204,17 +201,16 @@ def s3_server(patch: pytest.MonkeyPatch) -> Iterator[Any]:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
-    host, port = server.get_host_and_port()
-    patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    patch.setenv("AWS_ACCESS_KEY_ID", "key")
-    patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    url = "http://{}:{}".format(*server.get_host_and_port())
+    variables = {"ENDPOINT_URL": url, "ACCESS_KEY_ID": "key", "SECRET_ACCESS_KEY": "secret"}
+    for name, value in {**variables, "DEFAULT_REGION": "us-east-1"}.items():
+        patch.setenv(f"AWS_{name}", value)
     import s3fs
 
     s3fs.S3FileSystem.clear_instance_cache()  # others were made for another server
     urlopen(
-        Request(f"http://{host}:{port}/moto-api/reset", method="POST")
-    ).close()  # its state is the process's
+        Request(f"{url}/moto-api/reset", method="POST")
+    ).close()  # the process has one state of all servers
     filesystem = s3fs.S3FileSystem()
     filesystem.mkdir("bucket")
     try:

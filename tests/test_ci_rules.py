@@ -1,9 +1,10 @@
-"""The rules of CI find a planted fault, and what tests share is built once."""
+"""The rules of CI find a planted fault, and a shared folder is built once."""
 
 import importlib
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +14,10 @@ import pytest
 from tests.ci_rules import fail_if_not_installed, limit_of_processor_time, skip_without_pairsift
 
 
-def skipped(reason: str) -> pytest.TestReport:
-    place = ("tests/test_x.py", 1, f"Skipped: {reason}")
-    return pytest.TestReport("x", ("tests/test_x.py", 1, "x"), {}, "skipped", place, "call")
+def report(outcome: str, text: str) -> pytest.TestReport:
+    place = ("tests/test_x.py", 1, "x")
+    failure = ("tests/test_x.py", 1, f"Skipped: {text}") if outcome == "skipped" else text
+    return pytest.TestReport("x", place, {}, outcome, failure, "call")
 
 
 @pytest.mark.parametrize(
@@ -32,9 +34,9 @@ def test_a_skip_for_an_absent_extra_fails_in_ci(
     reason: str, outcome: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PAIRSIFT_EVERY_EXTRA", raising=False)
-    assert fail_if_not_installed(skipped(reason)).outcome == "skipped"
+    assert fail_if_not_installed(report("skipped", reason)).outcome == "skipped"
     monkeypatch.setenv("PAIRSIFT_EVERY_EXTRA", "1")
-    assert fail_if_not_installed(skipped(reason)).outcome == outcome
+    assert fail_if_not_installed(report("skipped", reason)).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -50,9 +52,7 @@ def test_a_test_of_the_demo_skips_without_pairsift(
     absent: bool, failure: str, outcome: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.ci_rules.find_spec", lambda name: None if absent else object())
-    place = ("tests/test_x.py", 1, "x")
-    report = pytest.TestReport("x", place, {}, "failed", failure, "call")
-    assert skip_without_pairsift(report).outcome == outcome
+    assert skip_without_pairsift(report("failed", failure)).outcome == outcome
 
 
 WORK = "sum(range(2 * 10**7))"
@@ -74,13 +74,10 @@ def test_a_long_default_test_fails_in_ci(
     monkeypatch.setenv("PAIRSIFT_TEST_SECONDS", "0.1")
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "long_import.py").write_text(WORK)
-    message = ""
-    try:
-        with limit_of_processor_time(SimpleNamespace(iter_markers=lambda: [m.mark for m in marks])):
-            body()
-    except pytest.fail.Exception as failure:
-        message = str(failure)
-    assert ("make it faster, or mark it slow" in message) == fails
+    item = SimpleNamespace(iter_markers=lambda: [mark.mark for mark in marks])
+    refused = pytest.raises(pytest.fail.Exception, match="make it faster, or mark it slow")
+    with refused if fails else nullcontext(), limit_of_processor_time(item):
+        body()
 
 
 def test_a_shared_folder_is_built_once(build_once: Callable[..., Path]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,13 @@ TRANSFORMERS = [
     "moranyanuka/icc", "roberta-large", "TinyLlama/TinyLlama_v1.1", "sentence-transformers/all-mpnet-base-v2",
 ]  # fmt: skip
 
+# SHA-256 of the names and shapes that the hub's files have, in their order.
+NAMES = {
+    "bert-base-uncased": "9fda7205", "google/vit-base-patch16-224": "5dda351d", "gpt2": "43a617f4",
+    "microsoft/swin-base-patch4-window7-224-in22k": "973d4dcd", "roberta-large": "ef3600b1",
+    "princeton-nlp/sup-simcse-roberta-base": "ea1d713b",
+}  # fmt: skip
+
 
 def texts(settings: Mapping[str, Any]) -> Iterator[str]:
     for value in settings.values():
@@ -39,22 +47,25 @@ def test_each_checkpoint_of_the_papers_is_made() -> None:
 
 @dataclass(frozen=True)
 class Weighed(Folder):
-    """A folder that counts the bytes of weights in place of writing them."""
+    """A folder that keeps the shapes of weights in place of writing them."""
 
-    sizes: list[int] = field(default_factory=list)
+    kept: dict[str, tuple[Sequence[int], torch.dtype]] = field(default_factory=dict)
 
     def weights(self, shapes: Mapping[str, Sequence[int]], *_: object, **options: Any) -> None:
         dtype = options.get("dtype", torch.float32)
-        self.sizes.extend(
-            torch.Size(shape).numel() * dtype_of(name, dtype).itemsize for name, shape in shapes.items()
-        )
+        self.kept.update({name: (shape, dtype_of(name, dtype)) for name, shape in shapes.items()})
 
 
 @pytest.mark.parametrize("name", sorted(MAKERS.keys() & MEGABYTES.keys() - CUT.keys()))
-def test_checkpoints_are_as_large_as_the_hubs(name: str, tmp_path: Path) -> None:
+def test_checkpoints_are_the_hubs_in_size_and_names(name: str, tmp_path: Path) -> None:
     folder = Weighed(tmp_path, tiny=False)
     MAKERS[name](folder)
-    assert sum(folder.sizes) / 1e6 == pytest.approx(MEGABYTES[name], rel=0.01)
+    size = sum(torch.Size(shape).numel() * dtype.itemsize for shape, dtype in folder.kept.values())
+    assert size / 1e6 == pytest.approx(MEGABYTES[name], rel=0.01)
+    names = sha256("\n".join(f"{key} {[*folder.kept[key][0]]}" for key in sorted(folder.kept)).encode())
+    assert names.hexdigest()[:8] == NAMES[name], (
+        "a library renamed weights: rename them as the hub's file has them"
+    )
 
 
 @pytest.fixture(scope="module")

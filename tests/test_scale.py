@@ -8,7 +8,7 @@ from bench.scale import ONCE, line
 
 
 def measured(work: str, *seconds: float, once: float | None = None) -> dict[str, Any]:
-    """Rows of performance.json: seconds at 1, 2, 4 ... million pairs; `once` those of eight million."""
+    """Rows of performance.json: seconds at 1, 2, 4 ... million pairs; `once` at eight million."""
     row = {
         "pairs": [2**n * 10**6 for n in range(len(seconds))],
         "usages": [of_seconds(s) for s in seconds],

@@ -1,4 +1,4 @@
-"""The three packages of the harness where the folder pairsift is absent (``make without-pairsift``).
+"""The three packages of the harness without the folder pairsift (``make without-pairsift``).
 
 A copy of the checkout without pairsift, tools and their tests runs ``pool=img2dataset filter=clip`` from a pool to a
 result, with small checkpoints in the formats of the papers', and then the default tests of benchmark, filters and
@@ -7,6 +7,7 @@ downstream. Tests that need the demo, or another part of pairsift, skip and say 
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,17 +21,16 @@ MODELS = ("microsoft/swin-base-patch4-window7-224-in22k", "gpt2", "google/vit-ba
           "roberta-large")  # fmt: skip
 
 
-def copy_checkout(folder: Path) -> None:
-    """Copy all tracked and new files but `LEFT_OUT` to `folder`."""
+def copy_checkout(folder: Path, left_out: tuple[str, ...] = ()) -> None:
+    """Copy all tracked and new files but those that begin with `left_out` to a new repository in `folder`."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     for name in names:
-        if not name.startswith(LEFT_OUT) and (ROOT / name).is_file():
+        if not name.startswith(left_out) and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes((ROOT / name).read_bytes())
-    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)  # some tests ask git for the files
-    subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
-    (folder / "sitecustomize.py").write_text(FORGET_CHECKOUT)
+            shutil.copy2(ROOT / name, folder / name)
+    for command in ("init", "add --all"):  # some tests ask git for the files
+        subprocess.run(["git", *command.split()], cwd=folder, check=True, capture_output=True)
 
 
 def run_whole(folder: Path) -> None:
@@ -38,7 +38,7 @@ def run_whole(folder: Path) -> None:
     from importlib.util import find_spec
 
     from tests.filters.checkpoints import open_clip_model
-    from tests.full.test_smoke import write_sets
+    from tests.full.test_smoke import roots, write_sets
     from tests.paper_checkpoints import Hub
     from tests.pools import rows, write_pool
 
@@ -47,26 +47,20 @@ def run_whole(folder: Path) -> None:
     hub.add(MODELS)
     write_sets(folder)
     pool = write_pool(folder / "pool", [rows(12), rows(12, start=12)])
-    roots = {f"{name.upper()}_ROOT": str(folder / name) for name in ("coco", "nocaps", "flickr30k")}
     settings = [
         "pool=img2dataset", f"pool.url={pool}", "filter=clip", "size=16", "budget=160", "device=cpu",
         f"models.clip.model={open_clip_model(folder / 'clip')}", "models.clip.pretrained=null",
         "engine.workers=1", f"results_dir={folder / 'results'}",
     ]  # fmt: skip
-    environment = (
-        os.environ | roots | {"HF_HUB_CACHE": str(hub.root), "XDG_CACHE_HOME": str(folder / "cache")}
-    )
-    done = subprocess.run([sys.executable, "-m", "benchmark", *settings], env=environment, stdout=subprocess.PIPE,
-                          text=True, check=True)  # fmt: skip
+    paths = {"HF_HUB_CACHE": str(hub.root), "XDG_CACHE_HOME": str(folder / "cache")} | roots(folder)
+    command = [sys.executable, "-m", "benchmark", *settings]
+    done = subprocess.run(command, env=os.environ | paths, stdout=subprocess.PIPE, text=True, check=True)
     result = json.loads(Path(done.stdout.splitlines()[-1]).read_text())
     assert set(result["downstream"]) == {"captioner", "dual_encoder"}
-    written = {
-        metric["name"]: metric["value"] for metric in result["downstream"]["captioner"]["evaluations"]["coco"]
-    }
-    assert written["CIDEr"] is not None
-    print(
-        "pool=img2dataset filter=clip runs whole:", {name: value for name, value in written.items() if value}
-    )
+    metrics = result["downstream"]["captioner"]["evaluations"]["coco"]
+    written = {metric["name"]: metric["value"] for metric in metrics if metric["value"] is not None}
+    assert "CIDEr" in written
+    print("pool=img2dataset filter=clip runs whole:", written)
 
 
 def main() -> int:
@@ -74,20 +68,13 @@ def main() -> int:
     with TemporaryDirectory() as scratch:
         copy, folder = Path(scratch, "checkout"), Path(scratch, "run")
         folder.mkdir()
-        copy_checkout(copy)
+        copy_checkout(copy, LEFT_OUT)
+        (copy / "sitecustomize.py").write_text(FORGET_CHECKOUT)
         environment = os.environ | {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
         whole = [sys.executable, "-m", "tests.without_pairsift", str(folder)]
         subprocess.run(whole, cwd=copy, env=environment, check=True)
-        tests = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-rs",
-            "tests/benchmark",
-            "tests/filters",
-            "tests/downstream",
-        ]
-        return subprocess.run([*tests, *sys.argv[1:]], cwd=copy, env=environment, check=False).returncode
+        tests = ["-m", "pytest", "-rs", "tests/benchmark", "tests/filters", "tests/downstream", *sys.argv[1:]]
+        return subprocess.run([sys.executable, *tests], cwd=copy, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -27,21 +27,21 @@ def encoded(image: Image.Image, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def odd_images(photo: Path) -> dict[str, tuple[int, bytes]]:
-    """How often the pool has each odd image, and its bytes; the first six can be read."""
+def odd_images(photo: Path) -> dict[str, bytes]:
+    """Each odd image; the first six can be read."""
     data = photo.read_bytes()
     image = Image.open(photo).convert("RGB").resize((160, 120))
     return {
-        "grey": (1, encoded(image.convert("L"), "JPEG")),
-        "CMYK": (1, encoded(image.convert("CMYK"), "JPEG")),
-        "PNG with alpha": (1, encoded(image.convert("RGBA"), "PNG")),
-        "WebP": (1, encoded(image, "WEBP")),
-        "GIF": (1, encoded(image.convert("P"), "GIF")),
-        "palette PNG": (1, encoded(image.convert("P"), "PNG")),
-        "truncated": (1, data[: len(data) // 2]),
-        "a web page": (1, b"<html><body>404 Not Found</body></html>"),
-        "20,000 x 20,000 pixels": (1, encoded(Image.new("1", (20_000, 20_000)), "PNG")),
-        "1 x 9,000 pixels": (1, encoded(Image.new("L", (1, 9_000)), "PNG")),
+        "grey": encoded(image.convert("L"), "JPEG"),
+        "CMYK": encoded(image.convert("CMYK"), "JPEG"),
+        "PNG with alpha": encoded(image.convert("RGBA"), "PNG"),
+        "WebP": encoded(image, "WEBP"),
+        "GIF": encoded(image.convert("P"), "GIF"),
+        "palette PNG": encoded(image.convert("P"), "PNG"),
+        "truncated": data[: len(data) // 2],
+        "a web page": b"<html><body>404 Not Found</body></html>",
+        "20,000 x 20,000 pixels": encoded(Image.new("1", (20_000, 20_000)), "PNG"),
+        "1 x 9,000 pixels": encoded(Image.new("L", (1, 9_000)), "PNG"),
     }
 
 
@@ -69,8 +69,8 @@ def main(data: Path, folder: Path) -> None:
             rows.append((kind, url, f"{next(again)} again" if caption == "" else caption, image))
 
     add(FAILED, 30, None)
-    for kind, (count, of_kind) in odd_images(photo).items():
-        add(kind, count, of_kind)
+    for kind, odd in odd_images(photo).items():
+        add(kind, 1, odd)
     add("no image in the tar", 1, None)
     add("null caption", 2, image, None)
     add("blank caption", 2, image, " \n")
@@ -87,13 +87,11 @@ def main(data: Path, folder: Path) -> None:
         listed = [(key, row) for key, row in part if row[0] != UNLISTED]
         stem = folder / "my_pool" / f"{shard:05d}"
         write_tar(stem.with_suffix(".tar"), [sample(key, *row) for key, row in part if row[3] is not None])
-        columns = {
-            "key": [key for key, _ in listed],
-            "url": [url for _, (_, url, _, _) in listed],
-            "caption": [caption for _, (_, _, caption, _) in listed],
-            "status": [FAILED if kind == FAILED else "success" for _, (kind, *_) in listed],
-        }
-        pq.write_table(pa.table(columns), stem.with_suffix(".parquet"))
+        records = [
+            {"key": key, "url": url, "caption": caption, "status": FAILED if kind == FAILED else "success"}
+            for key, (kind, url, caption, _) in listed
+        ]
+        pq.write_table(pa.Table.from_pylist(records), stem.with_suffix(".parquet"))
     write_karpathy(folder / "coco", dict(photos[PHOTOS:]))
 
 

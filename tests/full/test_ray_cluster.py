@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes on this machine: what dies is replaced, and the parts are those of the local engine."""
+"""A Ray cluster of two nodes on this machine: dead actors are replaced, and scores equal the local engine's."""
 
 import json
 import os
@@ -82,18 +82,20 @@ def assert_same_as_local(pool: Pool, scorer: Watched, cache: Path, patch: pytest
     score_pool(pool, scorer, LocalEngine("cpu", 1))
     local = scores_by_shard(pool, scorer)
     assert on_ray.keys() == local.keys()
-    for name, (uids, scores) in local.items():
-        assert np.array_equal(on_ray[name][0], uids)
-        assert np.array_equal(on_ray[name][1], scores)
+    for name, of_shard in local.items():
+        assert all(map(np.array_equal, on_ray[name], of_shard))
+
+
+def score(pool: Pool, scorer: Watched, engine: RayEngine) -> Iterator[Any]:
+    parts = score_paths(pool, scorer)
+    return engine.run(ScoreShard(pool, scorer, parts, Seconds(), None), list(parts))
 
 
 def test_an_actor_that_is_killed_is_replaced(
     nodes: TwoNodes, pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scorer = Watched(str(tmp_path), 1.5)  # longer than an actor takes to start
-    parts = score_paths(pool, scorer)
-    killed = None
-    for _ in nodes.engine.run(ScoreShard(pool, scorer, parts, Seconds(), None), list(parts)):
+    scorer, killed = Watched(str(tmp_path), 1.5), None  # longer than an actor takes to start
+    for _ in score(pool, scorer, nodes.engine):
         if killed is None:
             killed = scorer.processes()[0]
             os.kill(killed, signal.SIGKILL)
@@ -102,13 +104,11 @@ def test_an_actor_that_is_killed_is_replaced(
     assert_same_as_local(pool, scorer, cache, monkeypatch)
 
 
-def test_a_node_that_is_killed_costs_its_pieces_alone(
+def test_a_node_that_is_killed_costs_only_its_pieces(
     nodes: TwoNodes, pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scorer = Watched(str(tmp_path), 0.5)
-    parts = score_paths(pool, scorer)
-    both = False
-    for _ in nodes.engine.run(ScoreShard(pool, scorer, parts, Seconds(), None), list(parts)):
+    scorer, both = Watched(str(tmp_path), 0.5), False
+    for _ in score(pool, scorer, nodes.engine):
         if not both and len(scorer.processes()) == 2:
             both = True
             nodes.cluster.remove_node(nodes.second, allow_graceful=False)
@@ -121,15 +121,11 @@ def test_a_run_ends_when_no_node_is_left_for_its_actors(
 ) -> None:
     monkeypatch.setattr("benchmark.engine.ray.PLACEMENT_SECONDS", 2.0)
     third = nodes.cluster.add_node(num_cpus=2)
-    scorer = Watched(str(tmp_path), 0.5)
-    parts = score_paths(pool, scorer)
-    engine = RayEngine(nodes.cluster.address, cpus=2)
-    scored = engine.run(ScoreShard(pool, scorer, parts, Seconds(), None), list(parts))
+    scored = score(pool, Watched(str(tmp_path), 0.5), RayEngine(nodes.cluster.address, cpus=2))
     assert next(scored) == 30
     nodes.cluster.remove_node(third, allow_graceful=False)
-    with pytest.raises(
-        UserError, match=r"no node of the Ray cluster holds an actor with engine.cpus=2 .* 1 CPUs"
-    ):
+    message = r"no node of the Ray cluster holds an actor with engine.cpus=2 .* 1 CPUs"
+    with pytest.raises(UserError, match=message):
         list(scored)
 
 
@@ -177,7 +173,7 @@ def look_often(patch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def autoscaled(folder: Path, workers: int) -> Iterator[str]:
-    """A head without CPUs and Ray's autoscaler, whose nodes of one CPU are further raylets of this machine."""
+    """A head without CPUs, and Ray's autoscaler, which starts nodes of one CPU as raylets on this machine."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
     kinds = {"ray.head.default": (0, 0), "worker": (1, workers)}
@@ -245,17 +241,16 @@ def made(cache: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in cache.rglob("scores/**/[!.]*.parquet")}
 
 
-def test_what_no_node_has_is_said_at_once(nodes: TwoNodes, pool: Pool, tmp_path: Path) -> None:
+def test_an_actor_for_no_node_is_refused_at_once(nodes: TwoNodes, pool: Pool, tmp_path: Path) -> None:
+    message = r"no node of the Ray cluster holds an actor .* is 1 CPUs, 0 GPUs"
     for settings in ({"gpus": 1}, {"cpus": 2}, {"memory_gib": 100_000}):
-        with pytest.raises(
-            UserError, match=r"no node of the Ray cluster holds an actor .* is 1 CPUs, 0 GPUs"
-        ):
+        with pytest.raises(UserError, match=message):
             score_pool(pool, Watched(str(tmp_path), 0), RayEngine(nodes.cluster.address, **settings))
 
 
 @dataclass
 class WhichGpu:
-    """Returns the GPU of each actor once `actors` of them are there."""
+    """Returns the GPU of each actor after `actors` of them have started."""
 
     folder: Path
     actors: int

@@ -1,7 +1,7 @@
 """Each model of the papers at its real size, one step on the CPU, by the commands that users type (``make smoke``).
 
 Weights are random, in a folder like the hub's cache (`tests.paper_checkpoints`); there is no network. Every command
-is a process of its own, whose peak memory the table at the end says; `CUT` and `LEFT_OUT` say what is not exercised.
+is a separate process; the table at the end has its peak memory. `CUT` and `LEFT_OUT` list the parts not tried.
 """
 
 import json
@@ -40,7 +40,7 @@ LEFT_OUT = (
 
 @dataclass
 class Paper:
-    """A pool, evaluation sets and a hub for commands, and what the commands took."""
+    """A pool, evaluation sets and a hub for commands, and the seconds and memory of each command."""
 
     folder: Path
     hub: Hub
@@ -48,21 +48,17 @@ class Paper:
 
     def run(self, part: str, *settings: str) -> str:
         """Run a command to its end; return the last line of its output."""
-        environment = {
-            **os.environ,
-            "HF_HUB_CACHE": str(self.hub.root),
-            "HF_HUB_OFFLINE": "1",
-            "XDG_CACHE_HOME": str(self.folder / "cache"),
+        environment = os.environ | roots(self.folder) | {
+            "HF_HUB_CACHE": str(self.hub.root), "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(self.folder / "cache"),
             "OMP_NUM_THREADS": str(own_cores()),
-            **{f"{name.upper()}_ROOT": str(self.folder / name) for name in ("coco", "nocaps", "flickr30k")},
-        }
+        }  # fmt: skip
         common = ["models=paper", "pool=img2dataset", f"pool.url={self.folder / 'pool'}", "device=cpu"]
         command = [sys.executable, "-m", "benchmark", *common, "engine.workers=1", *settings]
         outputs = [self.folder / "stdout", self.folder / "stderr"]
         began = time.monotonic()
         with outputs[0].open("w") as stdout, outputs[1].open("w") as stderr:
             process = subprocess.Popen(
-                command, cwd=self.folder, env=environment, stdout=stdout, stderr=stderr
+                command, env=environment, cwd=self.folder, stdout=stdout, stderr=stderr
             )
             _, status, usage = os.wait4(process.pid, 0)  # of the largest of its processes
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -82,8 +78,13 @@ class Paper:
         return scores
 
 
+def roots(folder: Path) -> dict[str, str]:
+    """The environment variables of the evaluation sets in a folder."""
+    return {f"{name.upper()}_ROOT": str(folder / name) for name in ("coco", "nocaps", "flickr30k")}
+
+
 def write_sets(folder: Path) -> None:
-    """The evaluation sets of the paper in their layouts, of a few images."""
+    """Write the evaluation sets of the paper in their layouts, with a few images."""
     for name, images in (("coco", "val2014"), ("flickr30k", "flickr30k-images"), ("nocaps", "images")):
         (folder / name / images).mkdir(parents=True)
         for number in range(IMAGES):
@@ -97,15 +98,15 @@ def write_sets(folder: Path) -> None:
             for number in range(IMAGES)
         ]  # fmt: skip
         (folder / name / f"dataset_{name}.json").write_text(json.dumps({"images": described}))
-    domains = ("in-domain", "near-domain", "out-domain")
-    images = [{"id": i, "file_name": f"{i}.jpg", "domain": domain} for i, domain in enumerate(domains)]
-    captions = [
-        {"id": 10 * i + j, "image_id": i, "caption": f"text {j} of {i}"}
-        for i in range(IMAGES)
-        for j in range(10)
-    ]
-    path = folder / "nocaps" / "nocaps_val_4500_captions.json"
-    path.write_text(json.dumps({"images": images, "annotations": captions}))
+    domains = enumerate(("in-domain", "near-domain", "out-domain"))
+    nocaps = {
+        "images": [{"id": i, "file_name": f"{i}.jpg", "domain": domain} for i, domain in domains],
+        "annotations": [
+            {"id": i, "image_id": i // 10, "caption": f"text {i % 10} of {i // 10}"}
+            for i in range(10 * IMAGES)
+        ],
+    }
+    (folder / "nocaps" / "nocaps_val_4500_captions.json").write_text(json.dumps(nocaps))
 
 
 @pytest.fixture(scope="module")
@@ -214,12 +215,10 @@ def test_models_of_the_other_papers(paper: Paper) -> None:
     )  # fmt: skip
     assert losses(json.loads(Path(path).read_text()), "clip_scratch") == pytest.approx(np.log(8), abs=1)
 
-    def written(augmentation: str, checkpoint: str) -> None:
+    writers = {"rewrite": "huggyllama/llama-7b", "describe": "llava-hf/llava-1.5-7b-hf"}
+    for augmentation, checkpoint in writers.items():
         paper.hub.add([checkpoint])
         settings = ["task=augment", "filter=no_filter", "size=2", "augmentation.max_new_tokens=4"]
         folder = paper.run(checkpoint.partition("/")[2], f"augmentation={augmentation}", *settings)
         assert list(Path(folder).glob("*.parquet"))
         paper.hub.remove([checkpoint])
-
-    written("rewrite", "huggyllama/llama-7b")
-    written("describe", "llava-hf/llava-1.5-7b-hf")

@@ -1,4 +1,4 @@
-"""A filter whose processes can be told apart; in a module of its own, which workers import."""
+"""A filter that leaves a trace of each process; in a separate module, which workers import."""
 
 import os
 import time

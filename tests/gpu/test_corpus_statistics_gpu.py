@@ -1,4 +1,4 @@
-"""Corpus statistics on a GPU: those of a CPU, but for rounding."""
+"""Corpus statistics are equal on a GPU and a CPU, but for rounding."""
 
 from pathlib import Path
 

@@ -11,6 +11,7 @@ from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig
 from tests.downstream.tiny_models import CAPTIONS, SIZE, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
+from tests.paper_checkpoints import tiny_timm_vit
 
 pytestmark = [
     pytest.mark.gpu,
@@ -32,15 +33,7 @@ def test_the_captioner_learns_on_a_gpu(
 def test_a_captioner_with_a_timm_encoder_learns_on_a_gpu(
     checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
 ) -> None:
-    import timm
-    from timm.models import save_for_hf
-
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        network = timm.create_model("test_vit", pretrained=False, img_size=SIZE)
-    data = {"input_size": (3, SIZE, SIZE), "crop_pct": 1.0, "crop_mode": "squash"}
-    save_for_hf(network, str(tmp_path / "timm"), safe_serialization=True, data_config=data)
-    encoder = str(tmp_path / "timm")
+    encoder = tiny_timm_vit(tmp_path / "timm", SIZE)
     captioner, tracker = Captioner(encoder, checkpoints.gpt2, TRAINING, 16, 3, 12, 5), Recorder()
     captioner.train(eight_pairs, tmp_path, torch.device("cuda"), tracker, "f")
     assert tracker.losses()[-1] < 0.5 * tracker.losses()[0]

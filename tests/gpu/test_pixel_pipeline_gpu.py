@@ -1,4 +1,4 @@
-"""Pixels copied to a GPU beside its work on earlier ones give the embeddings of a loop without processes."""
+"""Pixels that are copied to a GPU while it embeds earlier ones have the embeddings of a plain loop."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
