@@ -115,7 +115,7 @@ class _Handler(SimpleHTTPRequestHandler):
 class _Hub(_Handler):
     """A Hugging Face hub with the repositories ``models/some/name`` and ``datasets/some/name`` of a folder.
 
-    All have one revision. Those whose name begins with ``private`` are there for nobody.
+    All have one revision. Nobody has access to names that begin with ``private``, nor to files of ``gated`` names.
     """
 
     def do_HEAD(self) -> None:
@@ -130,6 +130,8 @@ class _Hub(_Handler):
         listed = folder.joinpath(*rest[1:]) if what == "tree" else folder
         if name.startswith("private") or not folder.is_dir():
             self.refuse(401, "RepoNotFound")
+        elif what == "auth-check":
+            self.refuse(403, "GatedRepo")
         elif not listed.is_dir():
             self.refuse(404, "EntryNotFound")
         elif what == "resolve":
@@ -151,7 +153,12 @@ class _Hub(_Handler):
                 for n, data in files.items()
             ]
             siblings = [{"rfilename": n, "size": len(data)} for n, data in files.items()]
-            about = {"id": f"{owner}/{name}", "sha": REVISION, "gated": False, "siblings": siblings}
+            about = {
+                "id": f"{owner}/{name}",
+                "sha": REVISION,
+                "gated": name.startswith("gated"),
+                "siblings": siblings,
+            }
             body = json.dumps(tree if what == "tree" else about).encode()
             self.behaviour.gets.append((self.path, 0, len(body)))
             self.send_response(200)

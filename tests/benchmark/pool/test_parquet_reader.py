@@ -82,7 +82,7 @@ def plain(
     return list(uids), list(captions), list(widths), drops
 
 
-@pytest.mark.parametrize("trial", range(30))
+@pytest.mark.parametrize("trial", range(15))
 def test_columns_are_checked_as_single_rows_are(tmp_path: Path, trial: int) -> None:
     rng = np.random.default_rng(trial)
     kind = TEXT_TYPES[trial % len(TEXT_TYPES)]
@@ -133,14 +133,6 @@ def test_captions_of_one_character_are_usable_unless_a_space() -> None:
     expected = [row for row, character in enumerate(characters) if not character.isspace()]
     assert rows.tolist() == expected
     assert drops == {"caption_empty": len(characters) - len(expected)}
-
-
-@pytest.mark.parametrize(("value", "reason"), [(7, "caption_missing"), (None, "caption_missing")])
-def test_a_column_that_is_no_text_has_no_caption(tmp_path: Path, value: Any, reason: str) -> None:
-    pq.write_table(pa.table({"text": [value] * 3, "uid": [HEX] * 3}), tmp_path / "a.parquet")
-    drops = Counter[str]()
-    (batch,) = read_metadata(str(tmp_path / "a.parquet"), {}, frozenset(), 10, drops)
-    assert (len(batch), drops) == (0, {reason: 3})
 
 
 @pytest.mark.parametrize("missing", [False, True])
