@@ -19,7 +19,7 @@ from benchmark.core.batch import SampleError
 from benchmark.core.images import FORMATS, MAX_PIXELS, decode_image
 from benchmark.pool import tar_reader
 from benchmark.pool.tar_index import index_tar
-from tests.image_kinds import Kind, gifs, pngs, tiff, tiff_file, tiffs
+from tests.image_kinds import Kind, pngs, tiff, tiff_file, tiffs
 from tests.pools import rows, write_tar
 
 # Layouts that Pillow lists and cannot unpack, or libtiff: those of samples in the lowest bits, and grey as YCbCr.
@@ -34,7 +34,7 @@ def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize("kinds", [pngs, tiffs, gifs])
+@pytest.mark.parametrize("kinds", [pngs, tiffs])
 def test_every_kind_shows_what_was_written(kinds: Callable[[], Iterable[Kind]]) -> None:
     wrong, unreadable = {}, set()
     for kind in kinds():

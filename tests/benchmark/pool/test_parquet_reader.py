@@ -1,6 +1,5 @@
 """Metadata read as columns, against each row on its own in plain Python."""
 
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -127,7 +126,7 @@ def test_columns_are_checked_as_single_rows_are(tmp_path: Path, trial: int) -> N
 
 
 def test_captions_of_one_character_are_usable_unless_a_space() -> None:
-    characters = [chr(n) for n in range(sys.maxunicode + 1) if not 0xD800 <= n < 0xE000]
+    characters = [chr(n) for n in range(0x3100)]  # all spaces are among them
     drops = Counter[str]()
     rows, _ = usable_captions(pa.array(characters, pa.large_string()), drops)
     expected = [row for row, character in enumerate(characters) if not character.isspace()]
