@@ -147,7 +147,7 @@ def test_infinite_scores_and_a_lost_results_folder_cost_nothing(
 def test_a_damaged_cache_and_a_failing_metric_leave_the_rest_as_it_was(
     small: list[str], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = last_result(run("filter=clip", *small))
+    whole = last_result(run("filter=random", *small))
     retrieval = embedding.evaluate_retrieval
 
     def fails(model: Any, evaluation_set: Any, kept: Any) -> list[Metric]:
@@ -158,7 +158,7 @@ def test_a_damaged_cache_and_a_failing_metric_leave_the_rest_as_it_was(
     monkeypatch.setattr(embedding, "evaluate_retrieval", fails)
     for number, path in enumerate(cached_files("demo")):
         DAMAGES[number % len(DAMAGES)](path)
-    done = run("filter=clip", *small)
+    done = run("filter=random", *small)
     assert done.returncode == 1
     assert "error: dual_encoder/coco/retrieval failed" in done.stderr
     assert "Traceback" not in done.stderr
@@ -167,4 +167,3 @@ def test_a_damaged_cache_and_a_failing_metric_leave_the_rest_as_it_was(
     now, before = (of["downstream"]["dual_encoder"]["evaluations"] for of in (found, whole))
     assert now["coco"][0]["reason"].startswith("failed: TypeError: a bug")
     assert now["flickr30k"] == before["flickr30k"]
-    assert run("task=report", "results_dir=results").returncode == 0
