@@ -4,7 +4,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -183,37 +182,3 @@ _TIFF_COLOURS: dict[int, Callable[[Array, Array, Array], Array]] = {
     6: _ycbcr,
     8: _lab,
 }
-
-
-def gif(
-    palette: Array, index: Array, screen: tuple[int, int], corner: tuple[int, int], clear: int | None
-) -> bytes:
-    """Write a GIF of one frame of 8-bit `index` at `corner` (x, y) of its screen (width, height)."""
-    codes: list[int] = []
-    for start in range(0, index.size, 200):  # a clear code (256) before the codes become wider than nine bits
-        codes += [256, *index.reshape(-1)[start : start + 200].tolist()]
-    bits = (np.array([*codes, 257])[:, None] >> np.arange(9)) & 1
-    data = np.packbits(bits.astype(np.uint8), bitorder="little").tobytes()
-    parts = (data[at : at + 255] for at in range(0, len(data), 255))
-    blocks = b"".join(bytes([len(part)]) + part for part in parts)
-    control = b"" if clear is None else b"!\xf9\4\1\0\0" + bytes([clear, 0])
-    frame = b"," + struct.pack("<HHHH", *corner, *index.shape[::-1]) + b"\0\x08" + blocks + b"\0;"
-    head = b"GIF89a" + struct.pack("<HH", *screen) + b"\xf7\0\0"
-    return head + palette.astype(np.uint8).tobytes() + control + frame
-
-
-def gifs() -> Iterator[Kind]:
-    """Yield a GIF with and without a clear index, of colours and greys, with frames smaller than its screen."""
-    rng = np.random.default_rng(2)
-    grey = np.repeat(np.arange(256)[:, None], 3, 1)
-    palettes = {"colours": rng.integers(0, 256, (256, 3)), "grey levels": grey}
-    frames = {(0, 0): (WIDTH, HEIGHT), (3, 2): (WIDTH + 5, HEIGHT + 4)}  # a corner, and a screen
-    for name, clear, (x, y) in product(palettes, (None, 0, 7, 255), frames):
-        palette, (width, height) = palettes[name], frames[x, y]
-        index = rng.integers(0, 256, (HEIGHT, WIDTH))
-        index[0, :3] = clear or 0
-        outside = palette[0] if clear is None else [255] * 3  # the background is colour 0
-        shown = np.full((height, width, 3), outside, float)
-        shown[y : y + HEIGHT, x : x + WIDTH] = on_white(palette[index] / 255, 1.0 - (index == clear))
-        data = gif(palette, index, (width, height), (x, y), clear)
-        yield Kind(f"GIF of {name}, {clear} is clear, frame at {x}, {y}", data, shown)

@@ -118,7 +118,7 @@ class _Handler(SimpleHTTPRequestHandler):
 class _Hub(_Handler):
     """A Hugging Face hub with the repositories ``models/some/name`` and ``datasets/some/name`` of a folder.
 
-    All have one revision. Nobody may read repositories with names that begin with ``private``.
+    All have one revision. Nobody has access to names that begin with ``private``, nor to files of ``gated`` names.
     """
 
     def do_HEAD(self) -> None:
@@ -134,6 +134,8 @@ class _Hub(_Handler):
         listed = file if asked == "tree" else folder
         if name.startswith("private") or not folder.is_dir():
             self.start(401, 0, X_Error_Code="RepoNotFound")
+        elif asked == "auth-check":
+            self.start(403, 0, X_Error_Code="GatedRepo")
         elif not listed.is_dir():
             self.start(404, 0, X_Error_Code="EntryNotFound")
         elif asked != "resolve":
@@ -157,7 +159,12 @@ class _Hub(_Handler):
         ]
         if not tree:
             siblings = [{"rfilename": n, "size": len(data)} for n, data in files.items()]
-            answer = {"id": name, "sha": REVISION, "gated": False, "siblings": siblings}
+            answer = {
+                "id": name,
+                "sha": REVISION,
+                "gated": folder.name.startswith("gated"),
+                "siblings": siblings,
+            }
         body = json.dumps(answer).encode()
         self.behaviour.gets.append((self.path, 0, len(body)))
         self.start(200, len(body))

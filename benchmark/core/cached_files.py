@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from benchmark.core.temporaries import is_temporary, remove_folder, temporary_beside
+from benchmark.core.temporaries import is_temporary, remove, temporary_beside
 
 PROJECT = "pairsift"
 CACHE_VERSION = "v2"  # raised when files of an earlier one cannot be read; these are not seen then
@@ -28,7 +28,7 @@ def cache_home() -> str:
 
 
 def is_checked(path: Path) -> bool:
-    """Return whether a file or folder is in a room of the cache whose files have seals, and no temporary one."""
+    """Return whether a file or folder is in a room of the cache with seals, and is not temporary."""
     path, cache = path.absolute(), Path(cache_home()).absolute() / PROJECT
     if not path.is_relative_to(cache) or any(map(is_temporary, path.parts)):
         return False
@@ -40,7 +40,7 @@ def seal(written: Path, path: Path) -> None:
     if written.is_file() and written.suffix not in SEALED:
         return
     files = {str(file.relative_to(written)): file for file in sorted(written.rglob("*")) if file.is_file()}
-    about = {name: [*_version(file)[1:], _crc(file)] for name, file in (files or {"": written}).items()}
+    about = {name: [*_version(file), _crc(file)] for name, file in (files or {"": written}).items()}
     target = written / SEAL if written.is_dir() else _seal_path(path)
     with temporary_beside(target) as temporary:
         temporary.write_text(json.dumps(about))
@@ -49,14 +49,11 @@ def seal(written: Path, path: Path) -> None:
 
 def intact(path: Path) -> bool:
     """Return whether a file or folder of the cache is there as written; a damaged one is logged and removed."""
-    try:
-        version = _version(path)
-        damage = _damage(path) if _seal_path(path).exists() else ""
-        if damage and _version(path) == version:  # else another process has made it again
-            log.warning("%s is damaged: %s; it is removed, and made again", path, damage)
-            remove_cached(path)
-    except FileNotFoundError:  # another process has removed it
+    if not path.exists():
         return False
+    if damage := _damage(path) if _seal_path(path).exists() else "":
+        log.warning("%s is damaged: %s; it is removed, and made again", path, damage)
+        remove_cached(path)
     return not damage
 
 
@@ -82,11 +79,8 @@ def value_crc(value: Any) -> int:
 
 def remove_cached(path: Path) -> None:
     """Remove a file or folder of the cache, and its seal."""
-    if path.is_dir() and not path.is_symlink():
-        remove_folder(path)
-    else:
-        path.unlink(missing_ok=True)
-        _seal_path(path).unlink(missing_ok=True)
+    remove(path)
+    _seal_path(path).unlink(missing_ok=True)
 
 
 def _damage(path: Path) -> str:
@@ -94,7 +88,7 @@ def _damage(path: Path) -> str:
     try:
         for name, (size, written, crc) in json.loads(_seal_path(path).read_text()).items():
             file = path / name if name else path
-            _, current_size, current = _version(file)
+            current_size, current = _version(file)
             if current_size != size:
                 return f"{file.name} has {current_size:,} bytes instead of {size:,}"
             if current != written and _crc(file) != crc:
@@ -110,10 +104,9 @@ def _seal_path(path: Path) -> Path:
     return path / SEAL if path.is_dir() else path.with_name(f".{path.name}{SEAL}")
 
 
-def _version(path: Path) -> tuple[int, int, int]:
-    """Return what differs between a file or folder and another one that takes its place."""
+def _version(path: Path) -> tuple[int, int]:
     stat = path.stat()
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _crc(file: Path) -> int:

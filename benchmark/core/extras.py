@@ -1,6 +1,5 @@
 """Optional dependencies: what each extra is needed for, and the command that installs it in this environment."""
 
-import re
 import shlex
 import shutil
 import sys
@@ -78,19 +77,13 @@ def install_command(extra: str) -> str:
     """Return the command that installs the extra `extra` of pairsift into this environment."""
     if not (CHECKOUT / "pyproject.toml").is_file():
         return packages_command(f"pairsift[{extra}]")
-    # `make setup` installs every extra into .venv, once: later it finds its work done.
-    own = CHECKOUT / ".venv"
-    if Path(sys.prefix).resolve() == own.resolve() and not (own / ".ready").exists():
-        return f"make -C {shlex.quote(str(CHECKOUT))} setup"
     return packages_command("--editable", f"{CHECKOUT}[{extra}]")
 
 
 def packages_command(*packages: str) -> str:
-    """Return the command that installs packages into this environment: of uv if it was made by uv, else of pip."""
-    python, config = shlex.quote(sys.executable), Path(sys.prefix) / "pyvenv.cfg"
-    made_by_uv = config.is_file() and re.search(r"^uv =", config.read_text(), re.MULTILINE)
-    uses_uv = made_by_uv or find_spec("pip") is None
-    installer = f"uv pip install --python {python}" if uses_uv else f"{python} -m pip install"
+    """Return the command that installs packages into this environment, by uv if it has no pip."""
+    python = shlex.quote(sys.executable)
+    installer = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return " ".join([installer, *map(shlex.quote, packages)])
 
 

@@ -21,7 +21,7 @@ from benchmark.core.cached_files import (
     value_crc,
 )
 from benchmark.core.errors import UserError, disk_errors_as_one_line
-from benchmark.core.temporaries import remove_folder, temporary_beside
+from benchmark.core.temporaries import remove, temporary_beside
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 REFERENCE_RESULTS = CHECKOUT / "results" / "reference"  # not in the wheel
@@ -40,7 +40,7 @@ def cache_dir() -> Path:
 
 
 def cache_folder(room: str, *parts: str) -> Path:
-    """Return a folder of the cache. Rooms whose files can be computed again have the cache's version in the path."""
+    """Return a folder of the cache. Files that can be computed again have the cache's version in the path."""
     base = cache_dir() if room in _KEPT else cache_dir() / CACHE_VERSION
     return base.joinpath(room, *parts)
 
@@ -80,7 +80,7 @@ def remote_paths(text: str) -> str:
 
 
 def portable_paths(text: str) -> str:
-    """Return `text` with paths in the checkout relative to it, and those in the home folder below ``~``.
+    """Return `text` with paths in the checkout relative to it, and paths in the home folder below ``~``.
 
     Paths in the copy of a remote folder become its URL again.
     """
@@ -91,10 +91,10 @@ def portable_paths(text: str) -> str:
 
 @contextmanager
 def atomic_write(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Yield a temporary file or folder beside `path`, which takes its place on success, and is removed on failure.
+    """Yield a temporary file or folder, which is renamed to `path` on success, and removed on failure.
 
-    Files get the process's usual permissions: safetensors alone would write them for the owner only. Raises
-    `UnwritableError` where the disk does not take it.
+    Files get the process's usual permissions: safetensors would write them for the owner only. Raises
+    `UnwritableError` if the disk does not take it.
     """
     with disk_errors_as_one_line(path), temporary_beside(path, folder=folder) as temporary:
         mode = temporary.stat().st_mode & 0o666
@@ -117,7 +117,7 @@ def put_in_place(written: Path, path: Path) -> None:
         with ThreadPoolExecutor(FLUSHED_AT_ONCE) as threads:  # a disk flushes many in the time of one
             list(threads.map(_flush, written.rglob("*")))
     if path.is_dir():
-        remove_folder(path)
+        remove(path)
     written.replace(path)
     _flush(path.parent)
 

@@ -1,4 +1,4 @@
-"""Images read, decoded and preprocessed in processes of their own, while the caller works on earlier ones.
+"""Images read, decoded and preprocessed in separate processes, while the caller works on earlier ones.
 
 Processes and not threads, as preprocessing holds Python's lock: two threads do 1.5 times the work of one and two
 processes 1.8 times (`make perf`); where images are small and the preprocessing is in numpy, threads gain nothing.
@@ -55,7 +55,7 @@ class Preprocesses(Protocol):
         """Return the model's own preprocessing of an image, once the model is loaded.
 
         It is picklable and returns float32 of the same shape (c, h, w) for every image. It runs in other processes
-        where there are many images; where there are few, batches hold images, which the reader preprocesses itself.
+        if there are many images. Of few, batches hold images, which the reader preprocesses itself.
         """
 
 
@@ -90,7 +90,7 @@ class PixelWorkers:
     Args:
         preprocess: picklable; returns float32 of the same shape (c, h, w) for every image.
         processes: number of processes, which start with the first images.
-        device: where the pixels go; to a GPU they are copied from pinned memory, beside the model's work.
+        device: device of the pixels; a GPU gets them from pinned memory while the model works.
     """
 
     def __init__(self, preprocess: Preprocessing, processes: int, device: torch.device) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from threading import Timer
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from benchmark.core.launch import is_main_process
@@ -22,6 +21,7 @@ from benchmark.core.sanitize import redact, visible
 if TYPE_CHECKING:
     from PIL import Image
     from rich.console import Console
+    from rich.progress import Progress
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -61,7 +61,7 @@ def _publish(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def log_to_file(path: Path, *, alone: bool = False) -> Iterator[None]:
-    """Append what is logged to a file, each line with date and time; `alone`: and nowhere else."""
+    """Append the log to a file, each line with date and time; `alone`: and nowhere else."""
     root = logging.getLogger()
     handler = logging.FileHandler(path, encoding="utf-8")
     handler.addFilter(_publish)
@@ -84,14 +84,16 @@ def progress(title: str, total: int, unit: str) -> Iterator[Callable[[int, str],
     """
     started = last = time.monotonic()
     done = 0
-    show: Callable[[str], None] | None = None
+    bars: Progress | None = None
 
     def advance(amount: int, text: str) -> None:
         nonlocal done, last
         done, now = done + amount, time.monotonic()
         line = f"{title}: {_status(done, total, unit, now - started, text)}"
-        if show:
-            show(line)
+        if bars:
+            if now - started >= SHOW_AFTER_SECONDS:
+                bars.start()
+            bars.update(bars.task_ids[0], description=line[:room], total=total, completed=done)
         elif now - last >= LOG_EVERY_SECONDS:
             last = now
             log.info("%s", line)
@@ -99,22 +101,16 @@ def progress(title: str, total: int, unit: str) -> Iterator[Callable[[int, str],
     if not (is_main_process() and sys.stderr.isatty() and _console().is_interactive):
         yield advance
         return
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich import progress as rich
 
-    columns = BarColumn(10), TextColumn("{task.description}", markup=False)
-    bars = Progress(*columns, console=_console(), transient=True)
+    columns = rich.BarColumn(10), rich.TextColumn("{task.description}", markup=False)
+    bars = rich.Progress(*columns, console=_console(), transient=True)
     room = _console().width - 12  # rich would hide the bar if the line were longer
-    bar = bars.add_task(f"{title}: 0 of {total:,} {unit}", total=None)  # the bar pulses until it is moved
-    show = lambda line: bars.update(bar, description=line[:room], total=total, completed=done)  # noqa: E731
-    starting = Timer(SHOW_AFTER_SECONDS, bars.start)
-    starting.daemon = True
+    bars.add_task(f"{title}: 0 of {total:,} {unit}", total=None)  # the bar pulses until it is moved
     atexit.register(bars.live.stop)  # an error may end the process before it closes a generator with a bar
-    starting.start()
     try:
         yield advance
     finally:
-        starting.cancel()
-        starting.join()
         atexit.unregister(bars.live.stop)
         bars.live.stop()
 

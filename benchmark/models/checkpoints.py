@@ -17,7 +17,7 @@ from benchmark.core.errors import UserError, panics_as_errors
 from benchmark.core.identity import Identified
 from benchmark.core.paths import refuse_pointers, user_path
 from benchmark.core.requirements import Requirement, look, provide
-from benchmark.models.hub import to_download, unused_files, used_files, without_damaged
+from benchmark.models.hub import to_download, unused_files, used_files
 
 if TYPE_CHECKING:
     import torch
@@ -35,7 +35,7 @@ def find_checkpoint(name: str) -> Path:
     """Return the local folder of `name`: a path, or a hub name that is cached.
 
     Raises `UserError`, which says what to do, if the folder or files in it are missing; `OnFirstUseError` for a
-    download, which completes one that was interrupted, or damaged since.
+    download, which completes an interrupted download.
     """
     path = user_path(name)
     if path.is_dir():
@@ -56,7 +56,7 @@ def find_checkpoint(name: str) -> Path:
             listed = []
         unused = unused_files(listed)
         path = Path(huggingface_hub.snapshot_download(name, local_files_only=True, ignore_patterns=unused))
-        missing = _damaged(path) or _missing_weights(path)
+        missing = _missing_weights(path)
         if not missing and not any(file.is_file() for weights in WEIGHTS for file in path.rglob(weights)):
             missing = "all weights"
         if not missing:
@@ -75,7 +75,7 @@ def checkpoint_requirement(name: str) -> Requirement:
 
 
 class FromCheckpoint(Identified):
-    """An object that loads `checkpoint`, a hub name or folder, and whose output depends on its revision."""
+    """An object that loads `checkpoint`, a hub name or folder; its output depends on the revision."""
 
     checkpoint: str
 
@@ -87,13 +87,6 @@ class FromCheckpoint(Identified):
         """Yield the checkpoint, and the requirements of the parts."""
         yield checkpoint_requirement(self.checkpoint)
         yield from super().requirements()
-
-
-def _damaged(folder: Path) -> str:
-    """Return the first file of a download that was damaged, and is now removed, or nothing."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    kept = set(without_damaged(files))
-    return next((file.name for file in files if file not in kept), "")
 
 
 def _missing_weights(folder: Path) -> str:
@@ -113,7 +106,7 @@ def load_pretrained(loader: str | Any, name: str, **options: Any) -> Any:
 
     `loader` is a class of transformers by its name, such as ``"AutoTokenizer"``, or a class of another library.
     Raises `UserError` if files are missing or do not fit. For a tokenizer without files, transformers would make an
-    empty one, to which every word is unknown.
+    empty one that knows no word.
     """
     import transformers
 

@@ -1,19 +1,14 @@
 """Repositories of the Hugging Face hub: files on this machine, sizes of downloads, and errors."""
 
 import fnmatch
-import hashlib
-import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import huggingface_hub
 
-from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError
 from benchmark.core.extras import program
-from benchmark.core.hashes import hash_file
-from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.requirements import NotFetchedError, OnFirstUseError
 
 HUB_TIMEOUT = 5.0  # seconds that the hub has to say how large files are
@@ -30,17 +25,13 @@ MEGABYTES = {
     "roberta-large": 1_424,
     "Salesforce/blip2-opt-2.7b": 15_500,
 }
-# The hub's cache names a file by its hash: large files by SHA-256, the others as git does.
-_SHA256, _GIT_SHA1 = 64, 40
-Stat = list[int]  # bytes, nanoseconds
-log = logging.getLogger(__name__)
 
 
 def on_the_hub(repository: str, files: Sequence[str]) -> Path:
     """Return the cached one of the alternative `files` of a hub repository. Raises as `find_checkpoint`."""
     for file in files:
         cached = huggingface_hub.try_to_load_from_cache(repository, file)
-        if isinstance(cached, str) and without_damaged([Path(cached)]):
+        if isinstance(cached, str):
             return Path(cached)
     raise to_download(repository, "it is not on this machine", lambda of: [f for f in files if f in of][:1])
 
@@ -122,46 +113,3 @@ def used_files(files: Sequence[str]) -> list[str]:
     """Return the `files` of a hub repository without `unused_files`."""
     unused = unused_files(files)
     return [file for file in files if not any(fnmatch.fnmatch(file, pattern) for pattern in unused)]
-
-
-def without_damaged(files: Iterable[Path]) -> list[Path]:
-    """Return the files of a folder of snapshots that are as they were downloaded.
-
-    The others are named in the log and removed, so that the hub's client fetches them again.
-    """
-    return [file for file in files if _is_whole(file)]
-
-
-def _is_whole(link: Path) -> bool:
-    file = link.resolve()
-    if not (seen := _stat(file)):
-        return False  # another process has found it damaged
-    if len(file.name) not in (_SHA256, _GIT_SHA1) or file.parent.name != "blobs":
-        return True  # a copy, as on disks without links: its name is not a hash
-    record = cache_folder("hub") / f"{file.name}.json"
-    if read_cached(record) == seen:
-        return True
-    if _hash(file, seen[0]) == file.name:
-        write_cached(record, seen)
-        return True
-    if _stat(file) == seen:  # else another process has removed it, and may have fetched it again
-        log.warning("%s is damaged: its hash is not that of its download; it is removed", link)
-        link.unlink(missing_ok=True)
-        file.unlink(missing_ok=True)
-    return False
-
-
-def _stat(file: Path) -> Stat:
-    """Return the size and time of a file, nothing if it is not there."""
-    try:
-        stat = file.stat()
-    except FileNotFoundError:
-        return []
-    return [stat.st_size, stat.st_mtime_ns]
-
-
-def _hash(file: Path, size: int) -> str:
-    if len(file.name) == _SHA256:
-        return hash_file(file)
-    # At most 10 MB are read, above which the hub takes SHA-256.
-    return hashlib.sha1(f"blob {size}\0".encode() + file.read_bytes(), usedforsecurity=False).hexdigest()

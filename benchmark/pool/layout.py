@@ -4,7 +4,6 @@ import logging
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
@@ -32,7 +31,7 @@ from benchmark.core.storage import (
     list_folder,
     open_file,
 )
-from benchmark.pool.sample_fields import ALL_CAPTIONS, IMAGE_COLUMNS, image_columns, known_names, pick_column
+from benchmark.pool.sample_fields import ALL_CAPTIONS, image_columns, known_names, pick_column
 from benchmark.pool.tar_samples import field_names
 
 log = logging.getLogger(__name__)
@@ -179,7 +178,7 @@ def _choices(text: str, pattern: str) -> list[str]:
 
 
 def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
-    """Return the files whose names end in `suffix`, sorted by path."""
+    """Return the files with names that end in `suffix`, sorted by path."""
     named = [(name.removesuffix(suffix), file) for name, file in files.items() if name.endswith(suffix)]
     shards = prefetch_map(lambda of: _shard(*of), named, CONNECTIONS)
     return sorted(shards, key=lambda shard: shard.url)
@@ -286,7 +285,7 @@ class PoolFields:
             raise UserError(f"pool {self._pool} has no column {missing[0]!r} in its metadata; {hint}")
 
     def naming_hint(self) -> str:
-        """Return the fields of the first file that can be read, and how to name that of the captions, a text."""
+        """Return the fields of the first file that can be read, and how to name the fields of a pair."""
         kinds = self._kinds()
         if not kinds and self._tar is not None:
             held = " and ".join(f".{extension}" for extension in field_names(self._tar)[1]) or "nothing"
@@ -294,47 +293,22 @@ class PoolFields:
                 f"its tars hold {held}: images must end in .jpg, .png, ..., captions in .txt or .json; name other"
                 " extensions with pool.columns.image=NAME pool.columns.text=NAME"
             )
-        name = pick_column("text", self._columns, kinds) or ""
-        if name and not _TEXT.match(kinds[name]):
-            return (
-                f"its column {name} holds {kinds[name]}, and a caption must be text: write one text per pair into a"
-                " column, and name that with pool.columns.text=NAME"
-            )
-        columns = f"the columns {', '.join(kinds)}" if kinds else "no columns"
-        return f"it has {columns}; name that of the captions with pool.columns.text=NAME"
+        held = ", ".join(f"{name} ({kind})" for name, kind in kinds.items()) or "none"
+        return (
+            f"its columns are {held}; name that of the captions, one text per pair, with pool.columns.text=NAME, that"
+            " of the urls with pool.columns.url=NAME, and that of encoded images, as binary or as struct<bytes:"
+            " binary, path: string>, with pool.columns.image=NAME"
+        )
 
     def images_hint(self) -> str:
         """Return how to get the images of a pool that has neither tars nor images in its parquet files."""
-        if columns := image_columns(self._schema or pa.schema([]), self._columns):
-            return f"name the column with the images by pool.columns.image=NAME, one of {', '.join(columns)}"
-        kinds = self._kinds()
-        if "image" in self._columns or pick_column("url", self._columns, kinds) is None:
-            must = "images must be encoded files, as binary or as struct<bytes: binary, path: string>"
-            for name in (self._columns.get("image", ""), *IMAGE_COLUMNS):
-                if kind := kinds.get(name):
-                    return (
-                        f"its column {name} holds {kind}, and {must}: name another with pool.columns.image=NAME, or"
-                        " that of urls with pool.columns.url=NAME"
-                    )
-            return "it has no images (pool.columns.image=NAME) and no urls to download them (pool.columns.url=NAME)"
+        has_images = bool(image_columns(self._schema or pa.schema([]), self._columns))
+        if has_images or "image" in self._columns or not pick_column("url", self._columns, self._kinds()):
+            return self.naming_hint()
         return (
             "choose pairs by their captions with task=export filter=icc in place of this command's task and filter,"
             " and download their images with the img2dataset command in the README.md that it writes"
         )
-
-    def uid_hint(self) -> str:
-        """Return the first uid of the metadata, and the rule for uids."""
-        must = "a uid must be 32 hexadecimal digits or a UUID"
-        for shard in self._metadata:
-            with suppress(*DAMAGE), open_file(shard.url) as file:
-                parquet = pq.ParquetFile(file)
-                name = pick_column("uid", self._columns, parquet.schema_arrow.names) or "uid"
-                value = next(parquet.iter_batches(1, columns=[name]))[name][0]
-                return (
-                    f"{must}, and column {name} has {str(value)[:40]} ({value.type}); name another with"
-                    " pool.columns.uid=NAME, or rename it: pairs without uid get a hash of url and caption"
-                )
-        return must
 
     def _kinds(self) -> dict[str, str]:
         """Return the type of each field of the first file that can be read; of JSON the names of Python's types."""

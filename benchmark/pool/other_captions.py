@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import CAPTION_TOO_LONG, UID_INVALID, SampleError
-from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import refuse_pointers
 from benchmark.core.storage import local_path
@@ -63,7 +63,7 @@ class CaptionSources:
         columns: metadata columns of `pool`, of captions or lists of captions.
         files: parquet files, or folders of them, with columns ``uid`` and ``caption``; one caption per row.
         use: whether training sums the losses of a pair's captions, or draws one caption each time it sees the pair;
-            drawn captions include those of a pool that lists several per pair.
+            drawn captions include the further captions of a pool that lists several per pair.
         weights: in the sum, of each of the columns and `files`; all 1 by default.
     """
 
@@ -101,7 +101,7 @@ class CaptionSources:
         """Return the usable captions of `uids`: from the columns first, then from the files, in their order.
 
         Missing, empty and too long captions are left out and counted. Raises `UserError` for a damaged file, when
-        sources were given and hold no caption of any of the `uids`, and when captions are summed of which one source
+        sources were given and hold no caption of any of the `uids`, and, if captions are summed, when a source
         holds several for a pair.
         """
         if not self:
@@ -185,11 +185,10 @@ def _parquet_files(path: Path) -> list[Path]:
         except DAMAGE:
             raise UserError(f"captions.files: {file} is not a parquet file; give another") from None
         for name in (UID, CAPTION):
-            if name not in schema.names:
-                hint = did_you_mean(name, schema.names)
-                raise UserError(f"captions.files: {file} has no column {name!r}; {hint}")
-            if schema.names.count(name) > 1:
-                raise UserError(f"captions.files: {file} must have one column {name!r}")
-            if schema.field(name).type not in (pa.string(), pa.large_string()):
-                raise UserError(f"captions.files: column {name!r} of {file} holds no strings")
+            kinds = [field.type for field in schema if field.name == name]
+            if len(kinds) != 1 or kinds[0] not in (pa.string(), pa.large_string()):
+                columns = ", ".join(schema.names)
+                raise UserError(
+                    f"captions.files: {file} must have one column {name!r} of strings; it has {columns}"
+                )
     return files

@@ -27,14 +27,14 @@ _BATCH = 8192
 
 @dataclass(frozen=True)
 class Written:
-    """The numbers of pairs that `write_pairs` wrote, and of those with a url; 0 means no such column."""
+    """The numbers of pairs that `write_pairs` wrote, and of pairs with a url; 0 means no such column."""
 
     pairs: int
     urls: int
 
 
 def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores) -> Written:
-    """Write ``uid, url, caption, score`` of k pairs, in the order of the pool; memory is bounded by `ROW_GROUP`.
+    """Write ``uid, url, caption, score`` of k pairs, in the order of the pool; without urls no such column.
 
     Args:
         path: the parquet to write.
@@ -45,21 +45,17 @@ def write_pairs(path: Path, pool: Pool, uids: UidArray, scores: Scores) -> Writt
     Raises:
         UserError: when the pool lacks any.
     """
-    pairs = urls = 0
+    table = pa.concat_tables([SCHEMA.empty_table(), *pair_tables(pool, uids, scores)])
+    if len(table) < len(uids):
+        raise UserError(
+            f"the metadata of pool {pool.name} ({pool.url}) lacks {len(uids) - len(table):,} of the {len(uids):,}"
+            " selected pairs; give the metadata that belongs to its tars"
+        )
+    urls = len(table) - table["url"].null_count
     with atomic_write(path) as temporary:
-        with pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer:
-            for table in _row_groups(pair_tables(pool, uids, scores)):
-                pairs += len(table)
-                urls += len(table) - table["url"].null_count
-                writer.write_table(table)
-        if pairs < len(uids):
-            raise UserError(
-                f"the metadata of pool {pool.name} ({pool.url}) lacks {len(uids) - pairs:,} of the {len(uids):,}"
-                " selected pairs; give the metadata that belongs to its tars"
-            )
-        if not urls:
-            _drop_urls(temporary)
-    return Written(pairs, urls)
+        kept = table if urls else table.drop_columns(["url"])
+        pq.write_table(kept, temporary, row_group_size=ROW_GROUP, compression="zstd")
+    return Written(len(table), urls)
 
 
 def read_captions(path: Path) -> Iterator[str]:
@@ -87,25 +83,3 @@ def _url(value: Any) -> str | None:
         return check_caption(value)
     except SampleError:
         return None
-
-
-def _row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the same rows in tables of `ROW_GROUP` or a few more."""
-    parts: list[pa.Table] = []
-    for table in tables:
-        parts.append(table)
-        if sum(map(len, parts)) >= ROW_GROUP:
-            yield pa.concat_tables(parts)
-            parts = []
-    if parts:
-        yield pa.concat_tables(parts)
-
-
-def _drop_urls(path: Path) -> None:
-    """Write the file again without its column of urls, which are all missing."""
-    columns = [name for name in SCHEMA.names if name != "url"]
-    with atomic_write(path) as temporary, pq.ParquetFile(path) as file:
-        schema = pa.schema([SCHEMA.field(name) for name in columns])
-        with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-            for number in range(file.num_row_groups):
-                writer.write_table(file.read_row_group(number, columns=columns))

@@ -100,7 +100,7 @@ class Pool:
         """The folder of its files in the cache: how shards are read, and which samples are kept.
 
         Pools that are read alike share it, wherever they are and whatever they are called. Files in it are named by
-        the content of shards (`Shard.fingerprint`), or by their `Shard.version` where they are soon made again.
+        the content of shards (`Shard.fingerprint`), or by their `Shard.version` if they are soon made again.
         """
         return f"pool-{hash_json([self.columns, READER_VERSION, self.nsfw, self.fields.keyed], 12)}"
 
@@ -262,18 +262,15 @@ class Pool:
         return cache_folder("tar_index", self.key) / f"{shard.name}-{shard.version}-v{VERSION}.arrow"
 
     def nothing_usable(self, drops: Counter[str]) -> UserError:
-        """Return the error for a pool whose samples were all dropped, by reason."""
+        """Return the error for a pool without usable samples, given the counts by reason."""
         reasons = counts(drops) or "its files are empty"
-        hint = ""
-        if drops[KEY_WITH_DOT]:
-            hint = (
-                "; names of files in tars must have one dot, at which webdataset ends the key: write the tars again,"
-                " with names such as photo_00021.jpg"
-            )
-        elif drops[UID_INVALID]:
-            hint = f"; {self.fields.uid_hint()}"
-        elif drops[CAPTION_MISSING]:
-            hint = f"; {self.fields.naming_hint()}"
-        elif drops[SHARD_CORRUPT]:
-            hint = "; copy or download its files again"
+        hints = {
+            KEY_WITH_DOT: "names of files in tars must have one dot, where webdataset ends the key: write the tars"
+            " again, with names such as photo_00021.jpg",
+            UID_INVALID: "a uid must be 32 hexadecimal digits or a UUID: name another column with"
+            " pool.columns.uid=NAME, or rename it, as pairs without uid get a hash of url and caption",
+            CAPTION_MISSING: self.fields.naming_hint(),
+            SHARD_CORRUPT: "copy or download its files again",
+        }
+        hint = next((f"; {hint}" for reason, hint in hints.items() if drops[reason]), "")
         return UserError(f"pool {self.name} ({self.url}) has no usable pair ({reasons}){hint}")

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+from benchmark.core.temporaries import is_temporary
+
 ROOT = Path(__file__).resolve().parents[2]
 # Names of files whose last part says from which tar, of which time, they are.
 OF_A_TIME = re.compile(r"(?<=demo)-[0-9a-f]{12}|(?<=/\d{8})-[0-9a-f]{12}")
@@ -24,12 +26,13 @@ UNCOMPARED = ("locks", "sweeps", "content", "readable", "evaluation_images", "sa
 def artefacts(folder: Path) -> dict[str, str]:
     """Return a digest of each file that a run left in ``cache`` and ``results`` below `folder`, by its path.
 
-    Half-written files that nobody removed are among them, and what was made twice, of tars drawn anew, counts twice.
+    Half-written files of killed runs are left out; a file that was made twice, of tars drawn again, counts twice.
     """
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*/**/*")):
         below = path.relative_to(folder)
-        if path.is_file() and not path.name.endswith(".seal") and not set(below.parts) & set(UNCOMPARED):
+        left_out = path.name.endswith(".seal") or any(map(is_temporary, below.parts))
+        if path.is_file() and not left_out and not set(below.parts) & set(UNCOMPARED):
             name = OF_A_TIME.sub("", str(below))
             name += " again" * (name in found)
             found[name] = hashlib.sha256(_lasting(path, folder)).hexdigest()

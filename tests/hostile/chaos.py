@@ -1,11 +1,9 @@
-"""A whole run that is killed, stopped, starved of disk and sent back in time, and one that is left alone.
+"""A whole run that is killed, stopped and starved of disk, and an undisturbed one.
 
-``python -m tests.hostile.chaos FOLDER --strikes 100`` (`make chaos`) disturbs runs until they were struck so often;
-started again, it goes on after the last run that ended.
+``python -m tests.hostile.chaos FOLDER --strikes 100`` (`make chaos`) disturbs runs until they were struck so often.
 """
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -16,13 +14,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import count, pairwise
 from pathlib import Path
 
 import numpy as np
 
-from benchmark.core.paths import write_text
 from tests.hostile.artefacts import artefacts, differences
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +37,7 @@ STAGES = (
     r"pool: drawing the demo", r"score: clip on", r"select: \d", r"protocol: ", r"evaluate: captioner$",
     r"evaluate: .*/captioner$", r"evaluate: dual_encoder$", r"evaluate: .*/dual_encoder$",
 )  # fmt: skip
-FAULTS = ("kill", "kill all", "terminate", "interrupt", "pause", "full disk", "clock back")
+FAULTS = ("kill", "kill all", "terminate", "interrupt", "pause", "full disk")
 ENDS = {
     "kill": -signal.SIGKILL,
     "kill all": -signal.SIGKILL,
@@ -65,7 +62,6 @@ class Command:
     """The run in one folder, as a process with a session of its own; it leaves all but its log in ``disk`` there."""
 
     folder: Path
-    days_back: int = 0
     process: subprocess.Popen[bytes] = field(init=False)
     log: Path = field(init=False)
 
@@ -73,8 +69,6 @@ class Command:
         disk = self.folder / DISK
         disk.mkdir(parents=True, exist_ok=True)
         self.log = self.folder / f"{len(list(self.folder.glob('*.log')))}.log"
-        # Not by the command faketime, which would be a process of its own between this one and the run.
-        past = {"LD_PRELOAD": str(faketime()), "FAKETIME": f"-{self.days_back}d"} if self.days_back else {}
         environment = {
             "XDG_CACHE_HOME": str(disk / "cache"),
             "PYTHONPATH": str(ROOT),
@@ -84,7 +78,7 @@ class Command:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "benchmark", *RUN, f"results_dir={disk / 'results'}"],
                 cwd=disk,
-                env=os.environ | environment | past,
+                env=os.environ | environment,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
                 start_new_session=True,
@@ -166,9 +160,9 @@ class Chaos:
                 self._check_end(command, fault)
             return Command(self.folder)
         numbers = {"terminate": signal.SIGTERM, "interrupt": signal.SIGINT}
-        command.send(numbers.get(fault, signal.SIGKILL), everyone=fault in {"kill all", "clock back"})
+        command.send(numbers.get(fault, signal.SIGKILL), everyone=fault == "kill all")
         self._check_end(command, fault)
-        return Command(self.folder, days_back=1 if fault == "clock back" else 0)
+        return Command(self.folder)
 
     def _check_end(self, command: Command, fault: str) -> None:
         """Note how the command ended, unless as such a fault should end it, or as if nothing had happened."""
@@ -205,18 +199,6 @@ def small_disk(folder: Path) -> Iterator[bool]:
             subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def faketime() -> Path | None:
-    """Return the library of Debian's faketime; None where it is not installed."""
-    return next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
-
-
-def possible_faults(small: bool) -> tuple[str, ...]:
-    """Return the faults that can be tried here: a full disk needs a small one, another time Debian's faketime."""
-    missing = {"full disk"} if not small else set()
-    missing |= {"clock back"} if faketime() is None else set()
-    return tuple(fault for fault in FAULTS if fault not in missing)
-
-
 def planned(
     seed: int, seconds: Sequence[float], faults: Sequence[str], number: int
 ) -> list[tuple[str, Moment]]:
@@ -251,12 +233,13 @@ def undisturbed(folder: Path) -> Undisturbed:
     return Undisturbed(artefacts(folder / DISK), seconds)
 
 
-def disturbed(folder: Path, seed: int, number: int, pause: float, beside: Undisturbed) -> Chaos:
-    """Let a run in `folder` end in spite of `number` faults; what it leaves otherwise than `beside` is wrong."""
+def disturbed(folder: Path, seed: int, number: int, pause: float, whole: Undisturbed) -> Chaos:
+    """Let a run in `folder` end in spite of `number` faults; what it leaves otherwise than `whole` is wrong."""
     chaos = Chaos(folder, pause)
     with small_disk(folder / DISK) as small:
-        chaos.disturb(planned(seed, beside.seconds, possible_faults(small), number))
-        if wrong := differences(artefacts(folder / DISK), beside.left):
+        faults = FAULTS if small else FAULTS[:-1]
+        chaos.disturb(planned(seed, whole.seconds, faults, number))
+        if wrong := differences(artefacts(folder / DISK), whole.left):
             chaos.wrong += [f"{folder}: {path} differs" for path in wrong]
             shutil.copytree(folder / DISK, folder / "differs")  # the disk is in memory
     return chaos
@@ -269,28 +252,18 @@ def main() -> int:
     parser.add_argument("--strikes", type=int, default=100)
     parser.add_argument("--pause", type=float, default=60, help="seconds between SIGSTOP and SIGCONT")
     arguments = parser.parse_args()
-    top = arguments.folder.resolve()  # runs have working folders of their own
-    first, runs = top / "undisturbed.json", top / "runs"
-    runs.mkdir(parents=True, exist_ok=True)
-    if not first.exists():
-        write_text(first, json.dumps(asdict(undisturbed(top / "undisturbed"))))
-    beside = Undisturbed(**json.loads(first.read_text()))
+    top = arguments.folder.resolve()  # runs have separate working folders
+    whole = undisturbed(top / "undisturbed")
     struck: Counter[str] = Counter()
-    wrong = []
+    wrong: list[str] = []
     for seed in count():
         if sum(struck.values()) >= arguments.strikes:
             break
-        record = runs / f"{seed}.json"
-        if not record.exists():
-            folder = top / f"disturbed-{seed}"
-            shutil.rmtree(folder, ignore_errors=True)
-            chaos = disturbed(folder, seed, 10, arguments.pause, beside)
-            write_text(record, json.dumps({"struck": chaos.struck, "wrong": chaos.wrong}))
-        read = json.loads(record.read_text())
-        struck += Counter(read["struck"])
-        wrong += read["wrong"]
+        chaos = disturbed(top / f"disturbed-{seed}", seed, 10, arguments.pause, whole)
+        struck += chaos.struck
+        wrong += chaos.wrong
         print(f"run {seed}: {sum(struck.values())} strikes, {len(wrong)} of them wrong", flush=True)
-    print(f"{dict(struck)} in {seed} runs; {len(beside.left)} files compared after each", *wrong, sep="\n")
+    print(f"{dict(struck)} in {seed} runs; {len(whole.left)} files compared after each", *wrong, sep="\n")
     return bool(wrong)
 
 

@@ -1,7 +1,7 @@
 """Files with random damage through the readers: each is read, counted or refused in one line, and within seconds.
 
 ``python -m tests.hostile.fuzz --minutes 10`` (`make fuzz`) goes on for so long. It names a fault by the number of the
-file, from which and the seed `Fuzz.data` makes it again.
+file; seed and number make the file again.
 """
 
 import argparse
@@ -11,9 +11,8 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Callable, Iterable
+from itertools import count, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -23,36 +22,19 @@ from pyarrow import csv
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
-from benchmark.core.images import decode_image
-from benchmark.core.records import scan_records, write_record
 from benchmark.pool.image_parquet import write_as_tar
 from benchmark.pool.parquet_reader import read_metadata
 from benchmark.pool.tar_index import index_tar
 from benchmark.pool.tar_reader import read_images
-from benchmark.results.result import Result
 from filters.score_file import ScoreFile
 from filters.uid_list import UidList
-from tests.benchmark.results.report.made_results import result
 from tests.hostile.hostile_tars import BLOCK, with_checksum
-from tests.pools import jpeg, rows, write_metadata, write_tar
+from tests.pools import rows, write_metadata, write_tar
 
 SECONDS = 5.0  # for a file of some kilobytes
 HOSTILE = (b"-1", b"9" * 40, b"\xff" * 12, b"\x80" + b"\xff" * 11, b"\xef\xbb\xbf", b"null", b"NaN")
 # Place and size in a tar's header of name, size, type, link, magic, prefix.
 HEADER_FIELDS = ((0, 100), (124, 12), (156, 1), (157, 100), (257, 8), (345, 155))
-
-
-@dataclass(frozen=True)
-class Target:
-    """A kind of file: one that is whole, and how the program reads it.
-
-    Attributes:
-        read: raises `UserError` or `SampleError` for a file that it refuses; anything else is a fault.
-    """
-
-    name: str
-    write: Callable[[Path], object]
-    read: Callable[[Path], object]
 
 
 def read_tar(path: Path) -> None:
@@ -87,11 +69,6 @@ def read_score_file(path: Path) -> None:
         scorer.setup(None)  # type: ignore[arg-type]
 
 
-def read_result(path: Path) -> None:
-    records, left_out = scan_records(path.parent, Result)
-    assert len(records) + len(left_out) <= 1  # a record of another kind is neither
-
-
 def write_scores(path: Path) -> None:
     table = pa.table({"uid": [sample.uid for sample in rows(20)], "score": np.arange(20.0)})
     if path.suffix == ".csv":
@@ -100,15 +77,14 @@ def write_scores(path: Path) -> None:
         pq.write_table(table, path)
 
 
-TARGETS = (
-    Target("pool.tar", lambda path: write_tar(path, rows(6)), read_tar),
-    Target("metadata.parquet", lambda path: write_metadata(path, rows(40)), read_parquet),
-    Target("images.parquet", write_image_parquet, read_image_parquet),
-    Target("scores.parquet", write_scores, read_score_file),
-    Target("scores.csv", write_scores, read_score_file),
-    Target("result.json", lambda path: write_record(path.parent, result("icc")).rename(path), read_result),
-    Target("image.jpg", lambda path: path.write_bytes(jpeg(0)), lambda path: decode_image(path.read_bytes())),
-)
+# How a whole file of each kind is written and read; to refuse it with `UserError` or `SampleError` is no fault.
+TARGETS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
+    "pool.tar": (lambda path: write_tar(path, rows(6)), read_tar),
+    "metadata.parquet": (lambda path: write_metadata(path, rows(40)), read_parquet),
+    "images.parquet": (write_image_parquet, read_image_parquet),
+    "scores.parquet": (write_scores, read_score_file),
+    "scores.csv": (write_scores, read_score_file),
+}
 
 
 def damaged(data: bytes, rng: np.random.Generator, is_tar: bool) -> bytes:
@@ -145,48 +121,31 @@ def _damage_header(tar: bytearray, rng: np.random.Generator) -> None:
         tar[start : start + BLOCK] = with_checksum(header)
 
 
-@dataclass
-class Fuzz:
-    """Damaged files of every target, numbered from 0; number and seed make the file."""
-
-    folder: Path
-    seed: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    faults: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.whole = {}
-        for target in TARGETS:
-            path = self.folder / "whole" / target.name
-            path.parent.mkdir(exist_ok=True)
-            target.write(path)
-            target.read(path)
-            self.whole[target.name] = path.read_bytes()
-
-    def data(self, target: Target, number: int) -> bytes:
-        """Return the damaged file with this number."""
-        rng = np.random.default_rng([self.seed, number])
-        return damaged(self.whole[target.name], rng, target.name.endswith(".tar"))
-
-    def try_one(self, target: Target, number: int) -> None:
-        """Read one damaged file, and note what came of it."""
-        path = self.folder / "damaged" / target.name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(self.data(target, number))
+def fuzz(folder: Path, numbers: Iterable[int], seed: int = 0) -> tuple[Counter[str], list[str]]:
+    """Read damaged files of every target; return the outcomes and the faults. Seed and number make a file again."""
+    outcomes, faults, whole = Counter[str](), list[str](), dict[str, bytes]()
+    for name, (write, read) in TARGETS.items():
+        write(folder / name)
+        read(folder / name)
+        whole[name] = (folder / name).read_bytes()
+    for number, name in ((number, name) for number in numbers for name in TARGETS):
+        rng = np.random.default_rng([seed, number])
+        (folder / name).write_bytes(damaged(whole[name], rng, name.endswith(".tar")))
         faulthandler.dump_traceback_later(20 * SECONDS, exit=True)  # a hang in compiled code
         began = time.perf_counter()
         try:
-            target.read(path)
-            self.outcomes[f"{target.name} read"] += 1
+            TARGETS[name][1](folder / name)
+            outcomes[f"{name} read"] += 1
         except (UserError, SampleError) as error:
-            self.outcomes[f"{target.name} refused"] += 1
+            outcomes[f"{name} refused"] += 1
             if "\n" in str(error):
-                self.faults.append(f"{target.name} {number}: more than one line: {error!r}")
+                faults.append(f"{name} {number}: more than one line: {error!r}")
         except Exception:
-            self.faults.append(f"{target.name} {number}: {traceback.format_exc()}")
+            faults.append(f"{name} {number}: {traceback.format_exc()}")
         faulthandler.cancel_dump_traceback_later()
         if (took := time.perf_counter() - began) > SECONDS:
-            self.faults.append(f"{target.name} {number}: {took:.1f} seconds")
+            faults.append(f"{name} {number}: {took:.1f} seconds")
+    return outcomes, faults
 
 
 def main() -> int:
@@ -197,19 +156,15 @@ def main() -> int:
     arguments = parser.parse_args()
     end = time.monotonic() + 60 * arguments.minutes
     with tempfile.TemporaryDirectory() as folder:
-        fuzz = Fuzz(Path(folder), arguments.seed)
-        for number in count():
-            if time.monotonic() > end:
-                break
-            for target in TARGETS:
-                fuzz.try_one(target, number)
+        numbers = takewhile(lambda _: time.monotonic() < end, count())
+        outcomes, faults = fuzz(Path(folder), numbers, arguments.seed)
     print(
-        f"seed {arguments.seed}: {fuzz.outcomes.total()} files, {len(fuzz.faults)} faults",
-        dict(fuzz.outcomes),
-        *fuzz.faults,
+        f"seed {arguments.seed}: {outcomes.total()} files, {len(faults)} faults",
+        dict(outcomes),
+        *faults,
         sep="\n",
     )
-    return bool(fuzz.faults)
+    return bool(faults)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,7 @@ from functools import partial
 from tests.pools import Row, rows
 
 BLOCK = 512
-MEBIBYTE = 2**20
-LENGTH = MEBIBYTE  # of every tar, about, in bytes
+LENGTH = 2**18  # of every tar, about, in bytes
 END = bytes(2 * BLOCK)
 FIRST, *OTHERS, LAST = rows(12)  # the samples before and after what is hostile, and some more
 

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.full
 
 
 def test_ten_faults_change_nothing(tmp_path: Path) -> None:
-    beside = undisturbed(tmp_path / "undisturbed")
-    chaos = disturbed(tmp_path / "disturbed", seed=0, number=10, pause=2, beside=beside)
+    whole = undisturbed(tmp_path / "undisturbed")
+    chaos = disturbed(tmp_path / "disturbed", seed=0, number=10, pause=2, whole=whole)
     assert chaos.wrong == []
     assert sum(chaos.struck.values()) >= 5

@@ -27,18 +27,8 @@ NOT_RIGHT = [
     ("evalset.coco.name=a/b", f"evalset.coco.name=a/b {NAME}"),
     ("task.name=../..", f"task.name=../.. {NAME}"),
     ("+filter._args_=[1]", "there is no setting 'filter._args_'"),
-    ("downstream.captioner.eval_batch_size=0", "downstream.captioner.eval_batch_size=0 must be a positive"),
-    (
-        "downstream.captioner.training.lr=nan",
-        "downstream.captioner.training.lr=nan must be a positive number",
-    ),
     ("downstream.captioner.training.workers=1000000", "workers=1000000 must be an integer from 0 to 1,024"),
     ("engine.workers=1000000", "engine.workers=1000000 must be an integer from 1 to 1,024, or null"),
-    (
-        "device=cuda:99999999999999999999",
-        "device=cuda:99999999999999999999 must be auto, cpu, cuda or cuda:N",
-    ),
-    ("seed=-1", "seed=-1 must be an integer from 0 to 2^32 - 1"),
     ("+filter.bogus=1", "there is no setting 'filter.bogus'"),
 ]
 CIRCLES = [
@@ -77,12 +67,3 @@ def test_a_folder_that_cannot_be_made_is_refused(run: Run) -> None:
 def test_a_setting_that_refers_to_itself_is_named(default: DictConfig, typed: str, line: str) -> None:
     with pytest.raises(UserError, match=f"^{line}$"):
         check_with(default, typed)
-
-
-def test_a_nan_is_refused_whatever_the_type(default: DictConfig) -> None:
-    with pytest.raises(UserError, match=r"filter\.norm=nan must be a number"):
-        check_with(default, "filter={_target_: filters.normsim.NormSim, norm: nan}")
-
-
-def test_prompts_may_have_lines(default: DictConfig) -> None:
-    check_with(default, "augmentation.prompt='What is this?\nAnswer:'")

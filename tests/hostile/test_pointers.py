@@ -46,11 +46,12 @@ def checkpoint(folder: Path) -> None:
     find_checkpoint(str(folder / "vit"))
 
 
-def captions(folder: Path, where: str) -> None:
+def captions(folder: Path, place: str) -> None:
     write_metadata(folder / "0.parquet", rows(2))
     (folder / "more").mkdir()
-    (folder / "more" / "1.parquet").write_text(POINTER)
-    CaptionSources(Pool("p", str(folder / "0.parquet")), files=[str(folder / where)])
+    CaptionSources(
+        Pool("p", str(folder / "0.parquet")), files=[place.format(file(folder / "more", "1.parquet"))]
+    )
 
 
 def file(folder: Path, name: str) -> str:
@@ -61,8 +62,8 @@ def file(folder: Path, name: str) -> str:
 READERS: dict[str, Callable[[Path], object]] = {
     "evaluation set": evaluation,
     "checkpoint": checkpoint,
-    "captions in a folder": lambda folder: captions(folder, "more"),
-    "captions in a file": lambda folder: captions(folder, "more/1.parquet"),
+    "captions in a folder": lambda folder: captions(folder, str(folder / "more")),
+    "captions in a file": lambda folder: captions(folder, "{}"),
     "uids in .npy": lambda folder: UidList(file(folder, "a.npy")).identity(),
     "uids in .txt": lambda folder: UidList(file(folder, "a.txt")).identity(),
     "scores in .csv": lambda folder: ScoreFile(file(folder, "a.csv"), "score").identity(),

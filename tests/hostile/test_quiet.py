@@ -81,22 +81,6 @@ def test_workers_without_a_home_folder_leave_nothing(
     assert left(tmp_path) == {"home": [], "tmp": [], "cache": ["pairsift"], "work": ["results"]}
 
 
-@pytest.mark.full
-@needs_extra("ocr")
-def test_a_whole_run_leaves_results_and_cache_alone(
-    build_once: BuildOnce, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    tmp_path = tmp_path_factory.mktemp("q")  # a socket in its TMPDIR may have 107 characters
-    link(build_once("quiet", partial(draw, settings=DEMO)), tmp_path / "cache")
-    in_clean_folders(
-        tmp_path, "-m", "benchmark", "filter=no_text", *DEMO, "size.samples=20000", "engine.workers=2",
-        "downstream.captioner.training.samples_seen=100", "downstream.captioner.max_new_tokens=12",
-        "downstream.dual_encoder.training.samples_seen=128", "evalset.classes.drawn.train=1",
-        "evalset.classes.drawn.test=2", "metrics=[bleu,meteor,cider,spice]",
-    )  # fmt: skip
-    assert left(tmp_path) == {"home": [], "tmp": [], "cache": ["pairsift"], "work": ["results"]}
-
-
 def secrets(*folders: Path) -> Iterator[Path]:
     """The files whose name or content has the password."""
     for folder in folders:

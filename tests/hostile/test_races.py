@@ -1,6 +1,5 @@
 """What another process does between two lines of this one: it removes, replaces or begins the same."""
 
-import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -9,18 +8,12 @@ from threading import Barrier, BrokenBarrierError, local
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from benchmark.core import cached_files
-from benchmark.core.cached_files import intact, remove_cached
 from benchmark.core.errors import UserError
-from benchmark.core.mapped_files import save_array
 from benchmark.core.output_folder import OutputFolder
-from benchmark.core.paths import atomic_folder, cache_folder
 from benchmark.engine.local import LocalEngine
-from benchmark.models import hub
 from benchmark.pool.pool import Pool
 from benchmark.pool.reshard import reshard
 from benchmark.pool.subset import selected_samples
@@ -29,68 +22,9 @@ from benchmark.selection.selection import Selection
 from pairsift.studies.ds_clip import caption_writer
 from pairsift.studies.icc.building import steps
 from pairsift.studies.icc.building.steps import Steps
-from tests.hostile.damage import flip
 from tests.pools import numbered_uids, rows, write_pool
 
 CPU = torch.device("cpu")
-
-
-@pytest.fixture
-def damaged() -> Path:
-    path = save_array(cache_folder("fits") / "x.npy", np.arange(2)).path
-    flip(path)
-    return path
-
-
-def make_folder(path: Path) -> Path:
-    with atomic_folder(path) as temporary:
-        for name in "abc":
-            (temporary / name).write_text(name)
-    return path
-
-
-@pytest.mark.parametrize("again", [False, True])
-def test_what_another_process_removes_or_makes_again_is_left_alone(
-    damaged: Path, monkeypatch: pytest.MonkeyPatch, again: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    def judge_slowly(path: Path, *arguments: Any) -> str:
-        damage = original(path, *arguments)
-        remove_cached(damaged)
-        if again:
-            save_array(damaged, np.arange(3))
-        return damage
-
-    original = cached_files._damage
-    monkeypatch.setattr(cached_files, "_damage", judge_slowly)
-    assert not intact(damaged)
-    monkeypatch.undo()
-    assert intact(damaged) == again
-    assert "is damaged" not in caplog.text
-
-
-def remove(folder: Path) -> None:
-    remove_cached(folder)
-
-
-def replace(folder: Path) -> None:
-    make_folder(folder)
-
-
-@pytest.mark.parametrize("end", [remove, replace])
-def test_a_folder_is_never_seen_half_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[Path], None]
-) -> None:
-    folder = make_folder(tmp_path / "folder")
-    removed: list[set[str]] = []
-
-    def rmtree(path: Path, **settings: Any) -> None:
-        removed.append({file.name for file in folder.glob("*")})
-        original(path, **settings)
-
-    original = shutil.rmtree
-    monkeypatch.setattr(shutil, "rmtree", rmtree)
-    end(folder)
-    assert removed[0] == set()
 
 
 def test_all_processes_of_a_launch_agree_on_what_is_finished(
@@ -130,31 +64,6 @@ def test_all_processes_of_a_launch_agree_on_what_is_finished(
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(run, (True, False))) == [{"done": 1}, {"done": 1}]
     assert waited[True] == waited[False]
-
-
-@pytest.mark.parametrize("fetched_again", [False, True])
-def test_two_processes_find_one_download_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fetched_again: bool
-) -> None:
-    link, blob = tmp_path / "snapshots" / "config.json", tmp_path / "blobs" / ("0" * 40)
-    for path in (link, blob):
-        path.parent.mkdir()
-    blob.write_text("damaged")
-    link.symlink_to(blob)
-
-    def hash_slowly(*_: object) -> str:
-        blob.unlink()
-        if fetched_again:
-            blob.write_text("whole")
-        else:
-            link.unlink()
-        return "1" * 40
-
-    monkeypatch.setattr(hub, "_hash", hash_slowly)
-    assert hub.without_damaged([link]) == []
-    assert link.is_file() == fetched_again
-    if not fetched_again:
-        assert hub.without_damaged([link]) == []
 
 
 def at_once(

@@ -1,9 +1,14 @@
 """Metadata, columns, score files and arrays of the web: told in one line, or counted, and never another score."""
 
 import csv
+import datetime as dt
+import decimal
 import gzip
+import io
+import pickle
+import struct
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,18 +30,124 @@ from filters.column import Column
 from filters.lexicon import Lexicon
 from filters.score_file import ScoreFile
 from filters.uid_list import UidList
-from tests.command_line import Run, assert_one_line
-from tests.hostile.hostile_tables import (
-    COLUMNS,
-    FOUR,
-    GOOD_UIDS,
-    METADATA,
-    NPY,
-    NSFW,
-    ODD_UIDS,
-    damaged_tables,
-    table,
-)  # fmt: skip
+
+GOOD_UIDS = [f"{number:032x}" for number in range(4)]
+ODD_UIDS = [f"{number:032x}" for number in range(4, 8)]
+NSFW = ("UNLIKELY",)
+FOUR = {"uid": ODD_UIDS, "text": ["a", "b", "c", "d"], "nsfw": ["UNLIKELY"] * 4, "q": [1.0, 2.0, 3.0, 4.0]}
+PAIR_TYPE = pa.map_(pa.string(), pa.int64())
+
+
+def odd_type(kind: str) -> Any:
+    """Four values of a type that is not text."""
+    return {
+        "integers": [1, 2, 3, 4],
+        "lists": [["a"], ["b"], [], None],
+        "structs": [{"a": 1}] * 4,
+        "maps": pa.array([[("a", 1)]] * 4, PAIR_TYPE),
+        "bytes": [b"\xff\xfe"] * 4,
+        "nothing": pa.nulls(4),
+        "times": [dt.datetime(2020, 1, 1, tzinfo=dt.UTC)] * 4,
+        "times of day": pa.array([1, 2, 3, 4], pa.time64("ns")),
+        "decimals": [decimal.Decimal("1.5")] * 4,
+    }[kind]
+
+
+TYPES = ("integers", "lists", "structs", "maps", "bytes", "nothing", "times", "times of day", "decimals")
+NUMERIC = ("integers", "nothing", "decimals")
+# Columns of the second file of a pool (None takes one away), and why its four pairs are lost.
+METADATA: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "no text": ({"text": None}, {"caption_missing": 4}),
+    "other names": ({"text": None, "uid": None, "nsfw": None, "Text": ["a"] * 4}, {"caption_missing": 4}),
+    "no uid": ({"uid": None}, {}),
+    "no nsfw": ({"nsfw": None}, {"nsfw": 4}),
+    "bytes that are text": ({"text": [b"a"] * 4, "nsfw": [b"UNLIKELY"] * 4}, {}),
+    "views of strings": (
+        {name: pa.array(FOUR[name], pa.string_view()) for name in ("uid", "text", "nsfw")},
+        {},
+    ),
+    **{
+        f"text of {kind}": (
+            {"text": odd_type(kind)},
+            {"caption_invalid_utf8" if kind == "bytes" else "caption_missing": 4},
+        )
+        for kind in TYPES
+        if kind != "lists"
+    },
+    "text of lists": ({"text": odd_type("lists")}, {"caption_missing": 2}),
+    "text of large lists of views": (
+        {"text": pa.array([["a", "b"], [None], [], [" "]], pa.large_list(pa.string_view()))},
+        {"caption_missing": 2, "caption_empty": 1},
+    ),
+    "text of pairs": (
+        {"text": pa.array([["a", "b"]] * 3 + [None], pa.list_(pa.string(), 2))},
+        {"caption_missing": 1},
+    ),
+    **{
+        f"uids of {k}": ({"uid": odd_type(k)}, {"uid_invalid": 4})
+        for k in TYPES
+        if k != "nothing" and k != "lists"
+    },
+    "uids of lists": ({"uid": odd_type("lists")}, {"uid_invalid": 3}),
+    **{f"nsfw of {kind}": ({"nsfw": odd_type(kind)}, {"nsfw": 4}) for kind in TYPES},
+    **{
+        f"urls of {kind}": ({"uid": None, "url": odd_type(kind)}, {})
+        for kind in ("integers", "lists", "structs")
+    },
+}
+# Values of a column of scores, and what becomes of them: scores, or a part of the line that refuses them.
+COLUMNS: Mapping[str, tuple[Any, list[float] | str]] = {
+    "integers above 2**24": ([2**24 + 1, None, 2**53, -1], [2**24 + 1, np.nan, 2**53, -1]),
+    "integers above 2**53 and a missing one": (pa.array([2**53 + 1, None, 1, 2]), "holds 9007199254740993"),
+    "integers of 64 bits and a missing one": (
+        pa.array([2**64 - 1, None, 1, 2], pa.uint64()),
+        "holds 18446744073709551615",
+    ),
+    "truth and missing": ([True, None, False, True], [1, np.nan, 0, 1]),
+    "halves": (pa.array(np.array([1, 2, 3, 4], np.float16)), [1, 2, 3, 4]),
+    "nothing": (pa.nulls(4), [np.nan] * 4),
+    "nanoseconds": (pa.array([1, 2, 3, 4], pa.timestamp("ns")), "must be numeric"),
+    "days beyond the calendar": (pa.array([2**31 - 1] * 4, pa.date32()), "must be numeric"),
+    **{kind: (odd_type(kind), "must be numeric") for kind in TYPES if kind not in NUMERIC},
+    "decimals": (odd_type("decimals"), [1.5] * 4),
+}
+
+
+def table(**columns: Any) -> pa.Table:
+    return pa.table({name: values for name, values in (FOUR | columns).items() if values is not None})
+
+
+def npy(header: bytes, data: bytes = bytes(64)) -> bytes:
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+
+
+def npy_of_shape(shape: str) -> bytes:
+    return npy(
+        f"{{'descr': [('f0','<u8'),('f1','<u8')], 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    )
+
+
+def saved(save: Any, *arguments: Any) -> bytes:
+    file = io.BytesIO()
+    save(file, *arguments)
+    return file.getvalue()
+
+
+# Files that are named .npy and hold no array that can be read.
+NPY: Mapping[str, bytes] = {
+    "objects": saved(np.save, np.array([{"a": 1}], object)),
+    "a pickle": pickle.dumps([1]),
+    "an archive": saved(np.savez, np.ones(1)),
+    "a cut array": saved(np.save, encode_uids(GOOD_UIDS))[:-8],
+    "more than the file": npy_of_shape("(1000000000,)"),
+    "more than 64 bits": npy_of_shape("(2**100,)"),
+    "less than nothing": npy_of_shape("(-1,)"),
+    "truth as a shape": npy_of_shape("(True,)"),
+    "code": npy(b"__import__('os').abort()\n"),
+    "brackets without end": npy(b"(" * 9000),
+    "zipped": gzip.compress(saved(np.save, encode_uids(GOOD_UIDS))),
+}
+
 
 NEEDS, TEXT = frozenset({"q"}), frozenset({"text"})
 
@@ -85,18 +196,6 @@ def test_a_file_of_captions_has_each_column_once(tmp_path: Path) -> None:
     pool = Pool("p", str(tmp_path))
     with pytest.raises(UserError, match="must have one column 'caption'"):
         CaptionSources(pool, columns=[], files=[str(path.with_name("captions.pq"))])
-
-
-@pytest.mark.slow
-def test_two_hundred_damaged_files_are_counted(tmp_path: Path) -> None:
-    path, index = tmp_path / "0.parquet", UidIndex(encode_uids(GOOD_UIDS))
-    for data in damaged_tables(200):
-        path.write_bytes(data)
-        drops = Counter[str]()
-        count = sum(map(len, read_metadata(str(path), {}, NEEDS, 16, drops, NSFW)))
-        assert min(drops.values(), default=0) >= 0
-        assert count + sum(drops.values()) >= (Pool("p", str(tmp_path)).count() or 0)
-        list(read_rows(str(path), {}, index, frozenset(), NSFW, False))
 
 
 def test_names_of_columns_need_not_be_text(tmp_path: Path) -> None:
@@ -163,15 +262,6 @@ def test_lists_of_uids_may_be_zipped_or_marked(tmp_path: Path, name: str) -> Non
         assert len(listed._uids) == 4
 
 
-def test_damaged_lists_of_uids_are_told(tmp_path: Path) -> None:
-    path = tmp_path / "uids.parquet"
-    for data in damaged_tables(100):
-        path.write_bytes(data)
-        for scorer in (UidList(str(path)), ScoreFile(str(path), "q")):
-            with suppress(UserError):
-                scorer.setup(torch.device("cpu"))
-
-
 def test_ratings_may_be_marked_but_not_without_end(tmp_path: Path) -> None:
     path = tmp_path / "ratings.txt"
     path.write_bytes(b"\xef\xbb\xbfWord\tConc.M\ndog\t5\n")
@@ -181,24 +271,6 @@ def test_ratings_may_be_marked_but_not_without_end(tmp_path: Path) -> None:
     path.write_text("Word\tConc.M\n" + "x" * (csv.field_size_limit() + 1) + "\t1\n")
     with pytest.raises(UserError, match=r"Conc\.M of line"):
         scorer.setup(torch.device("cpu"))
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("scores.csv", b"", "scores.csv cannot be read: Empty CSV file"),
-        ("scores.csv", b"uid,score\n\x1b[31m,1,2\n", r"got 3: \x1b[31m,1,2"),
-        ("uids.npy", NPY["objects"], "uids.npy is not a numpy array file"),
-    ],
-)
-def test_the_command_line_says_it_in_one_line(
-    run: Run, tmp_path: Path, name: str, content: bytes, message: str
-) -> None:
-    write_pool(tmp_path / "pool", table())
-    (tmp_path / name).write_bytes(content)
-    of_filter = ["filter=score_file", "filter.column=score"] if name.endswith("csv") else ["filter=uid_list"]
-    pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}"]
-    assert_one_line(run("task=score", *pool, *of_filter, f"filter.path={tmp_path / name}"), message)
 
 
 @pytest.mark.parametrize("lists", [False, True])

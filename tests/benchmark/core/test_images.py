@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -20,7 +19,7 @@ from benchmark.core.batch import SampleError
 from benchmark.core.images import FORMATS, MAX_PIXELS, decode_image
 from benchmark.pool import tar_reader
 from benchmark.pool.tar_index import index_tar
-from tests.image_kinds import Kind, gifs, on_white, pngs, tiff, tiff_file, tiffs
+from tests.image_kinds import Kind, pngs, tiff, tiff_file, tiffs
 from tests.pools import rows, write_tar
 
 # Layouts that Pillow lists and cannot unpack, or libtiff: those of samples in the lowest bits, and grey as YCbCr.
@@ -35,7 +34,7 @@ def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize("kinds", [pngs, tiffs, gifs])
+@pytest.mark.parametrize("kinds", [pngs, tiffs])
 def test_every_kind_shows_what_was_written(kinds: Callable[[], Iterable[Kind]]) -> None:
     wrong, unreadable = {}, set()
     for kind in kinds():
@@ -48,39 +47,6 @@ def test_every_kind_shows_what_was_written(kinds: Callable[[], Iterable[Kind]]) 
             wrong[kind.name] = difference
     assert not wrong
     assert all(UNREADABLE.fullmatch(name) for name in unreadable)
-
-
-def _compressed() -> dict[str, bytes]:
-    """One picture of half-clear colours in every mode of the formats that compress colours, and as a first frame."""
-    y, x = np.indices((24, 40))
-    samples = np.stack([y * 10, x * 6, (x + y) * 4, (y * 17 + x * 5) % 256], -1).astype(np.uint8)
-    image, other = Image.fromarray(samples), Image.new("RGBA", (40, 24), (9, 9, 9, 255))
-    files = {
-        f"{kind} {mode}": encoded(image.convert(mode), kind, **options)
-        for kind, modes, options in [
-            ("JPEG", ("L", "RGB", "CMYK"), {"quality": 95}),
-            ("WEBP", ("L", "LA", "RGB", "RGBA"), {"lossless": True}),
-            ("AVIF", ("L", "LA", "RGB", "RGBA"), {"subsampling": "4:4:4"}),
-        ]
-        for mode in modes
-    }
-    adobe = files["JPEG CMYK"].index(b"Adobe") + 11
-    files["JPEG YCCK"] = files["JPEG CMYK"][:adobe] + b"\2" + files["JPEG CMYK"][adobe + 1 :]
-    files["WEBP of losses"] = encoded(image, "WEBP")
-    for kind in ("PNG", "GIF", "WEBP", "AVIF"):
-        files[f"{kind} of two frames"] = encoded(image, kind, save_all=True, append_images=[other])
-    files["MPO"] = encoded(image.convert("RGB"), "MPO", save_all=True, append_images=[other.convert("RGB")])
-    return files
-
-
-@pytest.mark.parametrize(
-    ("name", "data"), _compressed().items(), ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_another_decoder_sees_the_same(name: str, data: bytes) -> None:
-    seen = np.atleast_3d(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED))
-    assert seen.shape[-1] in (1, 3, 4)
-    alpha = seen[..., 3] / 255 if seen.shape[-1] == 4 else np.ones(seen.shape[:2])
-    assert np.abs(np.asarray(decode_image(data)) - on_white(seen[..., 2::-1] / 255, alpha)).max() <= 2
 
 
 def test_numbers_without_a_white_are_no_picture() -> None:
@@ -103,20 +69,15 @@ def test_images_are_decoded_in_one_place() -> None:
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
-@pytest.mark.parametrize(
-    ("orientation", "size", "top"),
-    [(1, (80, 40), (40, 5)), (3, (80, 40), (40, 35)), (6, (40, 80), (35, 40)), (8, (40, 80), (5, 40))],
-)
-def test_photos_stand_upright(
-    kind: str, orientation: int, size: tuple[int, int], top: tuple[int, int]
-) -> None:
-    exif = Image.Exif()
-    exif[0x0112] = orientation
+def test_photos_stand_upright(kind: str) -> None:
     photo = Image.new("RGB", (80, 40), "red")
     photo.paste((0, 0, 255), (0, 0, 80, 20))  # the upper half as it is stored
-    decoded = decode_image(encoded(photo, kind, exif=exif))
-    assert decoded.size == size
-    assert decoded.getpixel(top)[2] > 150
+    for orientation, size, top in [(1, (80, 40), (40, 5)), (3, (80, 40), (40, 35)), (6, (40, 80), (35, 40))]:
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        decoded = decode_image(encoded(photo, kind, exif=exif))
+        assert decoded.size == size
+        assert decoded.getpixel(top)[2] > 150
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:PIL")
@@ -136,17 +97,11 @@ def multi_picture(jpeg: bytes) -> bytes:
     return jpeg[:2] + data[start : start + 2 + int.from_bytes(data[start + 2 : start + 4], "big")] + jpeg[2:]
 
 
-@pytest.mark.parametrize(
-    "between",
-    [
-        b"",
-        b"\xff\x01\xff\xff",  # a marker without a length, which a decoder passes
-        b"\xff\x02\xff\xff",
-        b"\xff\xd0\xff\xff",
-        b"\xff\xff\xff",
-        b"\xff\xfe\x00\x00",
-    ],
-)
+# Markers without a length, which a decoder passes, padding, and one of length 0.
+BETWEEN = [b"", b"\xff\x01\xff\xff", b"\xff\x02\xff\xff", b"\xff\xd0\xff\xff", b"\xff" * 3, b"\xff\xfe\0\0"]
+
+
+@pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("container", [bytes, multi_picture])
 def test_a_jpeg_of_many_scans_is_not_decoded(
     container: Callable[[bytes], bytes], between: bytes, monkeypatch: pytest.MonkeyPatch
@@ -159,29 +114,6 @@ def test_a_jpeg_of_many_scans_is_not_decoded(
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda _: pytest.fail("pixels were decoded"))
     with pytest.raises(SampleError, match="image_too_slow"):
         decode_image(data)
-
-
-def test_a_tiff_of_a_jpeg_of_many_scans_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
-    for scans in (0, 100):
-        pixels = NOISE[:-2] + LAST_SCAN * scans + NOISE[-2:]
-        tags = {
-            256: [64],
-            257: [64],
-            258: [8, 8, 8],
-            259: [7],
-            262: [6],
-            273: [8],
-            277: [3],
-            278: [64],
-            279: [len(pixels)],
-        }
-        data = tiff_file("<", tags | {530: [2, 2]}, pixels)
-        if scans:
-            with pytest.raises(SampleError):
-                decode_image(data)
-        else:
-            assert decode_image(data).size == (64, 64)
-    capfd.readouterr()  # libtiff says why
 
 
 def test_a_tile_larger_than_its_image_is_a_bomb() -> None:
@@ -201,14 +133,6 @@ def test_decoding_ends_when_its_seconds_are_spent(kind: str, monkeypatch: pytest
         decode_image(data)
 
 
-@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
-@pytest.mark.parametrize("order", ["<u2", ">u2"])
-def test_sixteen_bits_are_scaled_to_eight(kind: str, order: str) -> None:
-    levels = np.array([[0, 257, 32896, 65535]])
-    decoded = decode_image(encoded(Image.fromarray(levels.astype(order)), kind))
-    assert np.asarray(decoded)[0, :, 0].tolist() == [0, 1, 128, 255]
-
-
 @pytest.mark.parametrize(
     ("size", "reason"),
     [
@@ -217,24 +141,17 @@ def test_sixteen_bits_are_scaled_to_eight(kind: str, order: str) -> None:
         ((1, 1_000_000), "image_too_large"),
         ((1, 20_000), "image_too_narrow"),
         ((51, 1), "image_too_narrow"),
+        ((0, 0), "image_too_large"),  # by its bytes
     ],
 )
 def test_a_bomb_is_refused_by_its_header(
     size: tuple[int, int], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = encoded(Image.new("1", size))
+    assert decode_image(encoded(Image.new("L", (50, 1)))).size == (50, 1)  # the longest that is read
+    data = bytes(50_000_001) if size == (0, 0) else encoded(Image.new("1", size))
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda _: pytest.fail("pixels were decoded"))
     with pytest.raises(SampleError, match=reason):
         decode_image(data)
-
-
-def test_the_longest_allowed_ratio_is_read() -> None:
-    assert decode_image(encoded(Image.new("L", (50, 1)))).size == (50, 1)
-
-
-def test_an_image_of_too_many_bytes_is_not_opened() -> None:
-    with pytest.raises(SampleError, match="image_too_large"):
-        decode_image(bytes(50_000_001))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning:PIL")
@@ -243,7 +160,7 @@ def test_damage_is_unreadable_and_no_other_error(kind: str) -> None:
     rng = np.random.default_rng(0)
     whole = encoded(Image.fromarray(rng.integers(0, 256, (24, 24, 3), np.uint8)), kind)
     found: Counter[str] = Counter()
-    for _ in range(150):
+    for _ in range(60):
         data = bytearray(whole[: rng.integers(1, len(whole) + 1)])
         for at in rng.integers(0, len(data), 3):
             data[at] = rng.integers(0, 256)

@@ -2,11 +2,10 @@
 
 import errno
 import fcntl
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -21,15 +20,6 @@ from filters.base import Filter, Scores
 from tests.pools import rows, write_pool
 
 ROOT = Path(__file__).resolve().parents[3]
-HOLDER = """
-import sys, time
-from pathlib import Path
-from benchmark.core.locks import locked
-
-with locked(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(600)
-"""
 
 
 def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -53,36 +43,32 @@ def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.Log
     assert caplog.messages == [f"waiting for another process, which is making {tmp_path / 'made'}"]
 
 
-def test_a_killed_process_releases_its_lock(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", HOLDER, str(tmp_path / "made")]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        holder.kill()
-    started = time.monotonic()
-    with locked(tmp_path / "made"):
-        assert time.monotonic() - started < 5
+def refuse(monkeypatch: pytest.MonkeyPatch, error: str) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(getattr(errno, error), error)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
 
 
 @pytest.mark.parametrize("error", ["ENOSYS", "ENOLCK"])
 def test_on_a_file_system_without_locks_nothing_is_held(
     error: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def flock(*_: object) -> None:
-        raise OSError(getattr(errno, error), "Function not implemented")
-
-    monkeypatch.setattr(fcntl, "flock", flock)
+    refuse(monkeypatch, error)
     with locked(tmp_path / "made"), locked(tmp_path / "made"):
         pass  # the second one would wait for a marker, as would the next run if this one were killed
     assert not any(path.read_bytes() for path in cache.rglob("*.lock"))
 
 
-def test_another_error_of_a_lock_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def flock(*_: object) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-    with pytest.raises(OSError, match="Input/output"), locked(tmp_path / "made"):
+@pytest.mark.parametrize(("error", "reads"), [("EROFS", True), ("EPERM", True), ("EIO", False)])
+def test_in_a_read_only_cache_only_what_is_there_is_read(
+    error: str, reads: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse(monkeypatch, error)
+    (tmp_path / "there").touch()
+    with nullcontext() if reads else pytest.raises(OSError, match=error), locked(tmp_path / "there"):
+        pass
+    with pytest.raises(OSError, match=f"{error}.*missing"), locked(tmp_path / "missing"):
         pass
 
 

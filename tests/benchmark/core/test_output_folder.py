@@ -1,7 +1,5 @@
 """Remote folders worked on as copies; fsspec's memory stands for the storage, S3 does in tests/slow."""
 
-from pathlib import Path
-
 import fsspec
 import pytest
 
@@ -65,11 +63,6 @@ def test_a_failed_upload_keeps_the_files(
     ):
         (folder / "result.json").write_text("1")
     assert [path.read_text() for path in cache_folder("kept_results").glob("*/result.json")] == ["1"]
-
-
-def test_a_local_folder_is_itself(tmp_path: Path) -> None:
-    with writable_folder(str(tmp_path)) as folder:
-        assert folder == tmp_path
 
 
 def test_a_web_server_is_refused_before_anything_runs() -> None:

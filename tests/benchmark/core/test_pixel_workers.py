@@ -3,13 +3,11 @@
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Future
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,17 +20,11 @@ from PIL import Image
 from benchmark.core import pixel_workers
 from benchmark.core.batch import IMAGE_UNREADABLE, SampleError
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir
 from benchmark.core.pixel_workers import CHUNK, PixelWorkers
 from benchmark.core.usage import helpers_peak_rss_bytes, processor_seconds
 from benchmark.engine.local import LocalEngine
-from benchmark.models.clip_models import ClipModel
 from benchmark.pool import pool as pool_module
 from benchmark.pool.pool import Pool
-from benchmark.scoring import shard_reader
-from benchmark.scoring.score_pool import score_pool
-from filters.clip import Clip
-from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
@@ -58,7 +50,7 @@ class Grey:
 def to_pixels(image: Image.Image) -> torch.Tensor:
     """Return the pixels of the first row and column; slow for images of level 1."""
     pixels = torch.from_numpy(np.asarray(image).copy()).permute(2, 0, 1)[:, :1, :1] / 255
-    end = time.process_time() + 0.1 * (image.getpixel((0, 0)) == (1, 1, 1))
+    end = time.process_time() + 0.02 * (image.getpixel((0, 0)) == (1, 1, 1))
     while time.process_time() < end:
         pass
     return pixels
@@ -95,7 +87,7 @@ def test_blocks_keep_the_order_and_name_reasons(workers: PixelWorkers) -> None:
 def test_what_processes_use_is_counted(workers: PixelWorkers) -> None:
     before = processor_seconds()
     assert [len(batch.pixels) for batch in workers.batches([[Grey(1)] * 20, [Grey(1)] * 30])] == [20, 30]
-    assert processor_seconds() - before > 4.5  # each image takes .1 s
+    assert processor_seconds() - before > 0.9  # each image takes .02 s
     assert helpers_peak_rss_bytes() > 50_000_000
 
 
@@ -182,20 +174,6 @@ def test_pools_give_the_same_samples_as_pixels(
         assert torch.equal(batch.take([2, 0]).pixels, batch.pixels[[2, 0]])
 
 
-@pytest.mark.slow
-def test_scores_of_pixels_are_those_of_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(70), rows(30, start=70)])))
-    scorer = Clip(open_clip_model(tmp_path / "clip"))
-    monkeypatch.setattr(shard_reader, "own_cores", lambda: 2)
-    plain = score_pool(pool, scorer, LocalEngine("cpu", 1))
-    shutil.rmtree(cache_dir())
-    monkeypatch.setattr(pixel_workers, "MANY_IMAGES", 20)
-    monkeypatch.setattr(ClipModel, "embed_images", None)  # not called
-    processed = score_pool(pool, scorer, LocalEngine("cpu", 1))
-    assert (processed.uids == plain.uids).all()
-    assert np.array_equal(processed.scores, plain.scores)
-
-
 class InEngineWorker:
     """Work that makes pixels in processes of its own."""
 
@@ -210,26 +188,11 @@ class InEngineWorker:
         return sum(len(pixels) for pixels, _ in self._workers.blocks(chunks([level] * 10)))
 
 
-class BrokenPool:
-    """As a process pool is once one of its processes was killed."""
-
-    def submit(self, *_: object) -> Future[None]:
-        future = Future[None]()
-        future.set_exception(BrokenProcessPool("terminated abruptly"))
-        return future
-
-
-@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_killed_process_ends_the_work_with_one_line(killed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not killed:
-        monkeypatch.setattr(PixelWorkers, "_start_processes", lambda _: BrokenPool())
+@pytest.mark.slow
+def test_a_killed_process_ends_the_work_with_one_line() -> None:
+    assert list(LocalEngine("cpu", 2).run(InEngineWorker(), [4, 5])) == [10, 10]
     with pytest.raises(UserError, match=r"^a process that decodes images was killed; .*fewer cores") as ended:
         list(LocalEngine("cpu", 1).run(InEngineWorker(), [4, 254]))
     assert isinstance(
         pickle.loads(pickle.dumps(ended.value)), BrokenExecutor
     )  # as an engine's worker sends it
-
-
-@pytest.mark.slow
-def test_engine_workers_end_with_the_processes_that_they_started() -> None:
-    assert list(LocalEngine("cpu", 2).run(InEngineWorker(), [4, 5])) == [10, 10]

@@ -1,6 +1,6 @@
+import itertools
 import logging
 import re
-import time
 from io import StringIO
 from pathlib import Path
 from typing import cast
@@ -63,17 +63,17 @@ def test_a_terminal_shows_only_bars_of_long_work(monkeypatch: pytest.MonkeyPatch
     screen = Console(file=StringIO(), force_terminal=True, force_interactive=True, width=60, _environ={})
     monkeypatch.setattr(progress, "_console", lambda: screen)
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.1)
 
     def count(seconds: float) -> str:
-        for _ in progress.tracked("a title that is long", range(4), 8, "images"):
-            time.sleep(seconds / 4)
+        clock = itertools.count(step=seconds / 4)  # at the start, and after each item
+        monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+        assert list(progress.tracked("a title that is long", range(4), 8, "images")) == [*range(4)]
         return str(cast(StringIO, screen.file).getvalue())
 
-    assert count(0.0) == ""
-    shown = count(0.8)
+    assert count(1.9) == ""
+    shown = count(4.0)
     lines = re.sub(r"\x1b\[[\d;]*m", "", shown).split("\n")
     assert lines[-2].endswith(
-        "━━━━━╺━━━━ a title that is long: 50%, 0:00:01 left (4 of 8 "
+        "━━━━━╺━━━━ a title that is long: 50%, 0:00:04 left (4 of 8 "
     )  # 60 columns, cut
     assert shown.endswith("\x1b[2K")  # erased

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from benchmark.core.records import Schema, read_records, scan_records, write_record
+from benchmark.core.records import Schema, json_text, read_records, scan_records, write_record
 
 
 @dataclass(frozen=True)
@@ -51,22 +51,6 @@ def left_out(folder: Path) -> dict[str, str]:
     return {file.path.name: file.reason for file in files}
 
 
-def test_records_of_other_kinds_are_ignored(tmp_path: Path) -> None:
-    path = write_record(tmp_path, MADE)
-    path.with_stem("other").write_text('{"kind": "x", "schema_version": 9}')
-    path.with_stem("report").write_text('{"kind": "report"}')
-    assert left_out(tmp_path) == {}
-
-
-def test_a_half_written_record_is_named_and_left_out(tmp_path: Path) -> None:
-    path = write_record(tmp_path, MADE)
-    path.with_name(".one.0123.json").write_text(path.read_text())  # killed before it was renamed
-    path.with_stem("two").write_text(path.read_text()[:40])
-    reasons = left_out(tmp_path)
-    assert reasons[".one.0123.json"].startswith("half-written")
-    assert reasons["two.json"].startswith("not readable as JSON")
-
-
 def test_files_of_one_reason_have_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write_record(tmp_path, MADE)
     path.with_stem("first").write_text('{"kind": "sample", "schema_version": 1, "run_id": "first"}')
@@ -88,9 +72,7 @@ def test_files_of_one_reason_have_one_warning(tmp_path: Path, caplog: pytest.Log
     ("text", "reason"),
     [
         ("[]", "JSON, but no sample record"),
-        ("{}", "JSON, but no sample record"),
         ('{"kind": 5, "schema_version": 3}', "JSON, but no sample record"),
-        ('{"kind": "sample", ', "not readable as JSON: Expecting property name"),
         ("\ufffe\udcff", "can't decode"),
         ("[" * 100_000, "not readable as JSON"),
         (
@@ -102,9 +84,7 @@ def test_files_of_one_reason_have_one_warning(tmp_path: Path, caplog: pytest.Log
             "schema version 4, and this version of pairsift reads sample records up to version 3; upgrade",
         ),
         ('{"kind": "sample", "schema_version": "3"}', "unknown schema version '3'"),
-        ('{"kind": "sample", "schema_version": null}', "unknown schema version None"),
         ('{"kind": "sample", "schema_version": -1}', "unknown schema version -1"),
-        ('{"kind": "sample", "schema_version": 2.5}', "unknown schema version 2.5"),
         ('{"kind": "sample", "schema_version": 3, "run_id": "x"}', "parts: Field required"),
         (
             '{"kind": "sample", "schema_version": 3, "run_id": 5, "parts": {}}',
@@ -124,6 +104,26 @@ def test_an_unreadable_file_is_left_out_with_its_reason(tmp_path: Path, text: st
     assert reason in found[1]
 
 
-def test_a_folder_of_a_records_name_is_left_out(tmp_path: Path) -> None:
-    write_record(tmp_path, MADE).with_stem("folder").mkdir()
-    assert "Is a directory" in left_out(tmp_path)["folder.json"]
+def test_other_kinds_are_ignored_and_what_is_no_file_of_records_is_named(tmp_path: Path) -> None:
+    path = write_record(tmp_path, MADE)
+    path.with_stem("other").write_text('{"kind": "x", "schema_version": 9}')
+    path.with_stem("report").write_text('{"kind": "report"}')
+    assert left_out(tmp_path) == {}
+    path.with_name(".one.0123.json").write_text(path.read_text())  # killed before it was renamed
+    path.with_stem("cut").write_text(path.read_text()[:40])
+    path.with_stem("changed").write_text(path.read_text().replace("2.5", "7.5"))
+    path.with_stem("folder").mkdir()
+    reasons = left_out(tmp_path)
+    beginnings = {
+        ".one.0123": "half-written",
+        "changed": "changed since it was written, as its checksum says",
+        "cut": "not readable as JSON",
+        "folder": "not readable as JSON: [Errno 21] Is a directory",
+    }
+    assert [name.removesuffix(".json") for name in reasons] == list(beginnings)
+    assert all(reasons[f"{name}.json"].startswith(beginning) for name, beginning in beginnings.items())
+
+
+def test_json_has_no_infinity() -> None:
+    text = json_text({"a": [float("inf"), (float("nan"), 1.5)], "b": {"c": float("-inf")}})
+    assert json.loads(text) == {"a": [None, [None, 1.5]], "b": {"c": None}}

@@ -1,11 +1,14 @@
 import logging
+import unicodedata
 from math import inf
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from benchmark.core.progress import configure_logging
-from benchmark.core.sanitize import redact
+from benchmark.core.sanitize import redact, visible
 from benchmark.run.config import recorded
 
 
@@ -51,3 +54,11 @@ def test_the_log_has_no_credentials(capsys: pytest.CaptureFixture[str]) -> None:
     finally:
         root.handlers = before
     assert capsys.readouterr().err.endswith(" reading https://***@host/pool?***\n")
+
+
+@settings(derandomize=True, database=None, deadline=None, max_examples=20)
+@given(st.text())
+def test_nothing_shown_is_obeyed_by_a_terminal(text: str) -> None:
+    shown = visible(text)
+    assert not {unicodedata.category(character) for character in shown} & {"Cc", "Cs"}
+    assert visible(shown) == shown

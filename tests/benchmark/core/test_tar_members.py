@@ -73,9 +73,7 @@ CHANGES: dict[str, Change] = {
     "no end": lambda data: bytes(data).rstrip(b"\0"),
     "short end": lambda data: bytes(data).rstrip(b"\0") + bytes(700),
     "long end": lambda data: bytes(data) + bytes(30_000),
-    "two tars": lambda data: bytes(data) * 2,
     "odd blocks": lambda data: inserted(data, b"\xff" * 700),
-    "a block too much": lambda data: inserted(data, bytes(512)),
     "a checksum that is wrong": lambda data: bytes(data).replace(b"a.txt", b"b.txt"),
     "a size beyond the file": with_field(124, b"77777777777\0"),
     "a size of another width": with_field(124, b"2014 \0\0\0\0\0\0\0"),
@@ -86,7 +84,6 @@ CHANGES: dict[str, Change] = {
     "a device that is no number": with_field(329, b"\xff" * 8),
     "a link": with_field(156, b"2"),
     "a folder": with_field(156, b"5"),
-    "a folder with data": with_field(156, b"5"),
     "a sparse file": with_field(156, b"S"),
     "a long name": with_field(156, b"L"),
     "an unknown kind": with_field(156, b"Z"),
@@ -110,7 +107,7 @@ def test_members_are_those_of_tarfile(change: str, mtime: float) -> None:
         assert drops["shard_corrupt"] == damaged
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]),
     st.sampled_from([0.0, 1.25]),
@@ -132,25 +129,6 @@ def test_random_damage_costs_only_the_files_that_it_touches(
 
 def places(members: Iterable[Member]) -> set[tuple[str, int, int]]:
     return {(member.name, member.offset, member.size) for member in members}
-
-
-def test_headers_without_end_are_one_corrupt_shard() -> None:
-    data = with_field(156, b"x")(bytearray(with_field(124, b"00000000000\0")(tar())))
-    header = data[second_header(data) :][:512]
-    drops = Counter[str]()
-    assert not list(tar_members(io.BytesIO(header * 5000), drops))
-    assert drops == {"shard_corrupt": 1}
-
-
-def test_the_caller_may_read_between_members() -> None:
-    for data in (bytes(tar()), CHANGES["a link"](tar()), CHANGES["a long name"](tar())):
-        expected = list(tar_members(io.BytesIO(data), Counter()))
-        file, found = io.BytesIO(data), []
-        for member in tar_members(file, Counter()):
-            file.seek(member.offset)
-            file.read(member.size)
-            found.append(member)
-        assert found == expected
 
 
 @pytest.mark.parametrize(

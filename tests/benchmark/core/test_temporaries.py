@@ -1,36 +1,36 @@
-"""A folder is removed as a whole, in an overlay's lower layer too, whose folders cannot be renamed."""
+"""A folder is removed as a whole, in an overlay's lower layer too, where folders cannot be renamed."""
 
 import errno
 import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmark.core.temporaries import remove_folder
+from benchmark.core.temporaries import remove
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.mark.parametrize("renamed", [True, False])
+def test_a_folder_is_never_seen_half_removed(
+    renamed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "parts" / "inner").mkdir(parents=True)
     (tmp_path / "parts" / "inner" / "0.parquet").write_text("scores")
-    return tmp_path / "parts"
+    seen: list[bool] = []
 
-
-@pytest.fixture
-def of_lower_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(path: Path, target: Path) -> Path:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
-    monkeypatch.setattr(Path, "rename", refused)
+    def rmtree(path: Path, **settings: Any) -> None:
+        seen.append((tmp_path / "parts").exists())
+        original(path, **settings)
 
-
-def test_nothing_is_left(folder: Path) -> None:
-    remove_folder(folder)
-    assert not list(folder.parent.iterdir())
-    remove_folder(folder)  # another process was first
-
-
-@pytest.mark.usefixtures("of_lower_layer")
-def test_nothing_is_left_where_folders_cannot_be_renamed(folder: Path) -> None:
-    remove_folder(folder)
-    assert not list(folder.parent.iterdir())
+    original = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    if not renamed:
+        monkeypatch.setattr(Path, "rename", refused)
+    remove(tmp_path / "parts")
+    assert not list(tmp_path.iterdir())
+    remove(tmp_path / "parts")  # another process was first
+    assert seen == [not renamed]

@@ -3,9 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 import torch
@@ -22,6 +20,7 @@ from benchmark.models.checkpoints import (
     locate_checkpoint,
 )
 from benchmark.models.hub import unused_files
+from tests.servers import Behaviour, hub_server
 
 INDEX = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
 
@@ -72,22 +71,18 @@ def test_a_folder_without_a_file_of_its_index_is_refused(tmp_path: Path) -> None
     assert locate_checkpoint(str(tmp_path / "whole")) == tmp_path / "whole"
 
 
-def test_a_download_of_all_files_is_used(hub: Path) -> None:
-    write_checkpoint(hub, 2)
-    assert locate_checkpoint("some/model") == hub
-
-
-@pytest.mark.parametrize(("shards", "missing"), [(1, "model-00002-of-00002.safetensors"), (0, "model-00001")])
+@pytest.mark.parametrize(
+    ("shards", "missing"),
+    [(2, ""), (1, "model-00002-of-00002.safetensors"), (0, "model-00001"), (-1, "all weights")],
+)
 def test_a_partial_download_is_named_in_one_line(hub: Path, shards: int, missing: str) -> None:
-    write_checkpoint(hub, shards)
+    write_checkpoint(hub, max(shards, 0))
+    if shards < 0:
+        (hub / "model.safetensors.index.json").rename(hub / "config.json")
+    if not missing:
+        assert locate_checkpoint("some/model") == hub
+        return
     with pytest.raises(UserError, match=rf"only a part .*without {missing}.*run task=fetch"):
-        locate_checkpoint("some/model")
-
-
-def test_a_download_without_weights_is_named(hub: Path) -> None:
-    hub.mkdir(parents=True)
-    (hub / "config.json").write_text("{}")
-    with pytest.raises(UserError, match="without all weights"):
         locate_checkpoint("some/model")
 
 
@@ -100,45 +95,28 @@ def test_a_hub_that_cannot_be_reached_is_one_line(hub: Path, monkeypatch: pytest
         locate_checkpoint("some/model")
 
 
-class Hub(BaseHTTPRequestHandler):
-    """The hub's description of ``some/model``, and of ``some/gated``, whose files it refuses."""
-
-    def do_GET(self) -> None:
-        name = self.path.removeprefix("/api/models/").partition("?")[0]
-        sizes = {"config.json": 500_000, "model.safetensors": 3_000_000, "pytorch_model.bin": 3_000_000}
-        files = [{"rfilename": file, "size": size} for file, size in sizes.items()]
-        gated = "manual" if name == "some/gated" else False
-        body = json.dumps({"id": name, "siblings": files, "gated": gated}).encode()
-        if name.endswith("/auth-check"):
-            body = b"{}"
-            self.send_response(403)
-            self.send_header("X-Error-Code", "GatedRepo")
-        else:
-            self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def online(hub: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A hub on this machine, which only describes models: nothing can be downloaded from it."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+def online(hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A hub with ``some/model`` and ``some/gated_model``, whose files it refuses."""
+    for name in ("model", "gated_model"):
+        folder = tmp_path / "web" / "models" / "some" / name
+        folder.mkdir(parents=True)
+        for file, size in {
+            "config.json": 50_000,
+            "model.safetensors": 3_000_000,
+            "pytorch_model.bin": 9,
+        }.items():
+            (folder / file).write_bytes(bytes(size))
+    with hub_server(tmp_path / "web", Behaviour(), monkeypatch):
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
         yield
-        server.shutdown()
 
 
 @pytest.mark.usefixtures("online")
 def test_the_size_of_a_download_is_asked_of_the_hub(hub: Path) -> None:
     needed = checkpoint_requirement("some/model")
-    assert (needed.state, needed.detail) == (State.FIRST_USE, "some/model: 4 MB from the hub")
-    assert needed.size == 3_500_000  # the weights count once
+    assert (needed.state, needed.detail) == (State.FIRST_USE, "some/model: 3 MB from the hub")
+    assert needed.size == 3_050_000  # the weights count once
     write_checkpoint(hub, 2)
     there = checkpoint_requirement("some/model")
     assert (there.state, there.detail) == (State.PRESENT, str(hub))
@@ -146,9 +124,9 @@ def test_the_size_of_a_download_is_asked_of_the_hub(hub: Path) -> None:
 
 @pytest.mark.usefixtures("online")
 def test_a_gated_model_is_missing_without_access() -> None:
-    needed = checkpoint_requirement("some/gated")
+    needed = checkpoint_requirement("some/gated_model")
     assert needed.state is State.MISSING
-    assert "hf auth login` and ask for access at https://huggingface.co/some/gated" in needed.detail
+    assert "hf auth login` and ask for access at https://huggingface.co/some/gated_model" in needed.detail
 
 
 def test_weights_in_two_formats_are_downloaded_once() -> None:

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_model, load_pretrained
 from benchmark.models.clip_models import load_clip
-from tests.command_line import Run, assert_one_line
 from tests.demos import demo_model
-from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
 CODE = """
@@ -137,27 +134,15 @@ def test_a_tokenizer_that_panics_when_loaded_is_an_error(name: str, line: str, t
         load_pretrained("AutoTokenizer", str(folder)) if name == "icc" else load_clip(clip, None, CPU)
 
 
-def test_a_tokenizer_that_panics_at_a_caption_is_one_line(run: Run, tmp_path: Path) -> None:
-    folder = copied("icc", tmp_path / "icc") / "icc/distilled/model"
-    plant_normalizer(folder, {"type": "Replace", "pattern": {"Regex": "([a-z]+)+!"}, "content": ""})
-    pool = write_pool(tmp_path / "pool", [[replace(row, text=40 * "a") for row in rows(2)]])
-    command = ["task=score", "pool=img2dataset", f"pool.url={pool}", "engine.workers=1"]
-    done = run(*command, "filter=icc", f"filter.checkpoint={folder}")
-    assert_one_line(done, "a tokenizer cannot read a caption: Onig: ")
-
-
 @pytest.mark.parametrize("remove", [all_weights, one_weight])
-def test_a_clip_without_its_weights_is_refused(remove: Callable[[Path], None], tmp_path: Path) -> None:
+def test_a_model_without_its_weights_is_refused(remove: Callable[[Path], None], tmp_path: Path) -> None:
     clip = copied_clip(tmp_path / "clip", {})
     load_clip(clip, None, CPU)
     remove(tmp_path / "clip" / "open_clip_model.safetensors")
     with pytest.raises(UserError, match=r"CLIP .* cannot be loaded"):
         load_clip(clip, None, CPU)
-
-
-def test_a_model_without_one_weight_is_refused(tmp_path: Path) -> None:
     folder = copied("bert", tmp_path / "bert")
     load_model(AutoModel, str(folder), ("pooler",))
-    one_weight(folder / "model.safetensors")
-    with pytest.raises(UserError, match=r"lacks \d+ weights of \w+: "):
+    remove(folder / "model.safetensors")
+    with pytest.raises(UserError, match=r"lacks \d+ weights of \w+: |does not load"):
         load_model(AutoModel, str(folder), ("pooler",))

@@ -1,9 +1,8 @@
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import fsspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from benchmark.pool.content import find_images, hash_texts, pool_content
@@ -22,38 +21,21 @@ def test_content_depends_on_neither_place_nor_shards_nor_order(tmp_path: Path) -
     assert content(tmp_path / "c", rows(9)[::-1]) == first
 
 
-def test_other_pairs_are_another_content(tmp_path: Path) -> None:
+def test_other_pairs_captions_and_sizes_are_another_content(tmp_path: Path) -> None:
+    def captioned(*texts: str, sizes: Sequence[int] = (10, 20)) -> list[Row]:
+        named = [({"uid": f"{n:032x}"}, text, bytes(sizes[n])) for n, text in enumerate(texts)]
+        return [Row(f"{n}", "", text, image, extra) for n, (extra, text, image) in enumerate(named)]
+
     whole = rows(5)
     pools = [whole, whole[:4], rows(5, start=1), [*whole[:4], whole[3]], [*whole, whole[0]]]
-    assert len({content(tmp_path / str(number), pool) for number, pool in enumerate(pools)}) == len(pools)
-
-
-def test_other_captions_of_the_same_uids_are_another_content(tmp_path: Path) -> None:
-    def captioned(*texts: str) -> str:
-        folder = tmp_path / "-".join(texts)
-        folder.mkdir()
-        uids = [f"{number:032x}" for number in range(len(texts))]
-        pq.write_table(pa.table({"uid": uids, "url": uids, "text": texts}), folder / "00000.parquet")
-        return str(pool_content(Pool("p", str(folder))))
-
-    assert len({captioned("x", "y"), captioned("y", "x"), captioned("x", "x"), captioned("x", "z")}) == 4
-
-
-def test_a_pool_of_tars_has_the_content_of_its_metadata(tmp_path: Path) -> None:
-    with_metadata = content(tmp_path / "a", rows(5))
-    write_tar(tmp_path / "b" / "00000.tar", rows(5))
-    assert str(pool_content(Pool("p", str(tmp_path / "b")))) == with_metadata
-
-
-def test_other_image_sizes_are_another_content(tmp_path: Path) -> None:
-    def encoded(name: str, *sizes: int) -> str:
-        samples = rows(2)
-        for sample, size in zip(samples, sizes, strict=True):
-            sample.image = bytes(size)
-        return content(tmp_path / name, samples)
-
-    assert encoded("a", 10, 20) == encoded("b", 10, 20)
-    assert len({encoded("c", 10, 20), encoded("d", 20, 10), encoded("e", 10, 21)}) == 3
+    pools += [captioned("x", "y"), captioned("y", "x"), captioned("x", "x"), captioned("x", "z")]
+    pools += [captioned("x", "y", sizes=(20, 10)), captioned("x", "y", sizes=(10, 21))]
+    contents = []
+    for number, pool in enumerate(pools):
+        write_tar(tmp_path / str(number) / "0.tar", pool)
+        contents.append(str(pool_content(Pool("p", str(tmp_path / str(number))))))
+    assert len(set(contents)) == len(pools)
+    assert contents[0] == content(tmp_path / "with metadata", whole)
 
 
 def test_images_of_a_remote_pool_are_not_hashed(tmp_path: Path) -> None:
@@ -95,27 +77,10 @@ def test_images_with_the_given_bytes_are_found_in_every_shard(tmp_path: Path) ->
     samples[3].image = samples[2].image[:-1] + b"x"
     pool = Pool("p", str(write_pool(tmp_path, [samples[:5], samples[5:]])))
     given = [samples[2].image, samples[8].image, b"elsewhere"]
-    found = find_images(pool, {len(data) for data in given}, {sha256(data) for data in given})
+    hashes = {sha256(data) for data in given}
+    found = find_images(pool, {len(data) for data in given}, hashes)
     assert found == {samples[n].uid: sha256(samples[n].image) for n in (2, 7, 8)}
-
-
-def test_only_images_of_the_given_sizes_are_read(tmp_path: Path) -> None:
-    samples = rows(4)
-    pool = Pool("p", str(write_pool(tmp_path, [samples])))
-    hashes = {sha256(sample.image) for sample in samples}
-    size = len(samples[1].image)
-    expected = {sample.uid for sample in samples if len(sample.image) == size}
-    assert set(find_images(pool, {size}, hashes)) == expected != {sample.uid for sample in samples}
-
-
-def test_images_are_compared_once_until_a_shard_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    samples = rows(4)
-    pool = Pool("p", str(write_pool(tmp_path, [samples])))
-    given = {len(samples[0].image)}, {sha256(samples[0].image)}
-    first = find_images(pool, *given)
-    with monkeypatch.context() as patch:
-        patch.setattr(Pool, "index", None)  # would fail if it were called
-        assert find_images(pool, *given) == first
-    assert find_images(Pool("p", str(write_pool(tmp_path, [rows(3, start=1)]))), *given) == {}
+    assert find_images(pool, {1}, hashes | {sha256(b"?")}) == {}  # only images of the given sizes are read
+    (tmp_path / "shards" / "00000001.tar").unlink()
+    (tmp_path / "metadata" / "00000001.parquet").unlink()
+    assert list(find_images(Pool("p", str(tmp_path)), {len(samples[2].image)}, hashes)) == [samples[2].uid]

@@ -11,7 +11,6 @@ from benchmark.core.uids import encode_uids
 from benchmark.pool.other_captions import CaptionSources, OtherCaptions
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
-from benchmark.run.config import resolved
 from benchmark.run.identity import make_run_id, training_fingerprint
 from benchmark.run.job import Job
 from tests.jobs import make_job
@@ -102,8 +101,8 @@ def test_unreadable_sources_are_user_errors_before_scoring(pool: Pool, tmp_path:
     for files, message in {
         "empty": "no parquet file at",
         "bad.parquet": "is not a parquet file",
-        "text.parquet": "has no column 'caption'; known: text, uid",
-        "numbers.parquet": "holds no strings",
+        "text.parquet": "must have one column 'caption' of strings; it has uid, text",
+        "numbers.parquet": "must have one column 'caption' of strings; it has uid, caption",
     }.items():
         with pytest.raises(UserError, match=message):
             CaptionSources(pool, files=[str(tmp_path / files)])
@@ -115,40 +114,17 @@ def test_unreadable_sources_are_user_errors_before_scoring(pool: Pool, tmp_path:
         nobodys.of(encode_uids(UIDS))
 
 
-def test_without_sources_there_are_no_captions(pool: Pool) -> None:
-    sources = CaptionSources(pool)
-    assert not sources
-    assert sources.of(encode_uids(UIDS)).sha256 is None
-
-
 @pytest.fixture
 def job() -> Job:
     return make_job("filter=random")
 
 
-def test_a_training_without_them_keeps_its_fingerprint(job: Job) -> None:
+def test_fingerprints_depend_on_captions_not_on_paths(job: Job, pool: Pool) -> None:
     model = job.models["dual_encoder"]
-    before = training_fingerprint(model, "sha", "cpu")
-    assert training_fingerprint(model, "sha", "cpu", OtherCaptions().sha256) == before
-
-
-def test_where_the_cache_lies_does_not_change_a_run_id(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    job = make_job("filter=random", "evalset=paper")
-    here, place = make_run_id(job, None), str(resolved(job.cfg.evalset))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
-    assert str(resolved(job.cfg.evalset)) != place
-    assert make_run_id(job, None) == here
-
-
-def test_validation_does_not_change_a_run_id(job: Job) -> None:
-    here = make_run_id(job, None)
-    job.cfg.validate_every = 100
-    assert make_run_id(job, None) == here
-
-
-def test_fingerprints_depend_on_captions_not_on_paths(job: Job) -> None:
+    sources = CaptionSources(pool)
+    none = sources.of(encode_uids(UIDS)).sha256
+    assert (bool(sources), none) == (False, None)
+    assert training_fingerprint(model, "sha", "cpu", none) == training_fingerprint(model, "sha", "cpu")
     one = OtherCaptions({"a": ("x", "y"), "b": ("z",)}).sha256
     same = OtherCaptions({"b": ("z",), "a": ("x", "y")}).sha256
     others = [

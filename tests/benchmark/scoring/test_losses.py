@@ -77,7 +77,9 @@ def test_a_pool_without_usable_pairs_lists_its_columns(run: Run, tmp_path: Path)
     settings = ["task=select", "pool=img2dataset", f"pool.url={tmp_path}", "filter=random", "size.samples=1"]
     sample = Row("0", "", "", jpeg(0), files={"jpg": jpeg(0), "json": b'{"alt": "a dog", "link": "u"}'})
     write_tar(tmp_path / "0.tar", [sample])
-    hint = "it has the columns alt, link; name that of the captions with pool.columns.text=NAME"
+    hint = (
+        "its columns are alt (str), link (str); name that of the captions, one text per pair, with pool.col"
+    )
     assert_one_line(run(*settings), f"has no usable pair (1 caption_missing); {hint}")
     assert run(*settings, "pool.columns.text=alt").returncode == 0
 
@@ -93,11 +95,8 @@ def test_captions_that_are_no_text_are_named(run: Run, tmp_path: Path, value: An
         pq.write_table(pa.table({"url": ["u"], "caption": [value]}), tmp_path / "0.parquet")
         kind = str(pq.read_schema(tmp_path / "0.parquet").field("caption").type)
     settings = ["task=select", "pool=img2dataset", f"pool.url={tmp_path}", "filter=random", "size.samples=1"]
-    hint = (
-        f"its column caption holds {kind}, and a caption must be text: write one text per pair into a column"
-    )
     done = run(*settings)
-    assert_one_line(done, hint)
+    assert_one_line(done, f"caption ({kind})")
     # Nested types are refused before a caption is read.
     assert ("has no usable pair (1 caption_missing)" in done.stderr) == (
         of_tars or not isinstance(value, list | dict)
