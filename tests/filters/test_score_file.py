@@ -91,7 +91,8 @@ def test_files_without_rows_or_scores_score_nothing(tmp_path: Path) -> None:
 
 def parquet(keys: list[Any]) -> bytes:
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table({"caption": keys, "score": [1.0] * len(keys)}), sink, write_page_checksum=True)
+    table = pa.table({"caption": keys, "score": [1.0] * len(keys)})
+    pq.write_table(table, sink, write_page_checksum=True, compression="none")
     return sink.getvalue().to_pybytes()
 
 
