@@ -5,39 +5,58 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+import numpy.typing as npt
+from PIL import Image as PillowImage
+from PIL import ImageDraw, ImageFont
 
 from pairsift.demo.draws import pick
-from pairsift.demo.letters import LINE_SPACING, Image, line_width, space_width, text_coverage
 
+Image = npt.NDArray[np.uint8]
 Colour = tuple[int, int, int]
 DARK = (24, 24, 30), (120, 20, 40), (20, 50, 120), (20, 84, 50), (90, 40, 110)
 PALE = (250, 250, 250), (255, 232, 90), (224, 236, 248), (250, 224, 214), (214, 240, 214)
 MAX_HEIGHT, MIN_HEIGHT = 30, 11  # font sizes in an image of 128 pixels
+LINE_SPACING = 1.2  # in font sizes
+DESCENT = 4  # rows below the last line, for letters such as g
 OUTLINE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
 MAX_OVERLAY_HEIGHT = 17  # small enough to leave most of the scene visible
 
 
+_font = lru_cache(maxsize=64)(ImageFont.load_default)
+
+
+@lru_cache(maxsize=50_000)
+def _width(line: str, height: int) -> float:
+    return float(_font(height).getlength(line))
+
+
 def _lines(words: Sequence[str], limit: float, height: int) -> tuple[tuple[str, ...], float]:
-    """Break `words` into lines of at most `limit` pixels, or one wider word; return lines and maximum width."""
-    lines: list[str] = []
-    widths: list[float] = []
-    for word in words:
-        width = line_width(word, height)
-        # The width of two words includes the space between them, which depends on the letters next to it.
-        joined = widths[-1] + width + space_width(lines[-1][-1], word[0], height) if lines else limit + 1
-        if joined <= limit:
-            lines[-1], widths[-1] = f"{lines[-1]} {word}", joined
+    """Break `words` into lines of at most `limit` pixels, if no single word is wider; return also the widest."""
+    lines = [words[0]]
+    for word in words[1:]:
+        joined = f"{lines[-1]} {word}"
+        if _width(joined, height) <= limit:
+            lines[-1] = joined
         else:
             lines.append(word)
-            widths.append(width)
-    return tuple(lines), max(widths)
+    return tuple(lines), max(_width(line, height) for line in lines)
+
+
+def _coverage(lines: Sequence[str], height: int, width: int) -> Image:
+    """Return how much of each pixel centred lines cover, 0 to 255: uint8, shape (text height + 4, width)."""
+    canvas = PillowImage.new("L", (width, round(len(lines) * height * LINE_SPACING) + DESCENT))
+    pen = ImageDraw.Draw(canvas)
+    for number, line in enumerate(lines):
+        start = (width - _width(line, height)) / 2
+        pen.text((start, number * height * LINE_SPACING), line, 255, _font(height))
+    return np.asarray(canvas)
 
 
 @lru_cache(maxsize=4096)
 def _layout(
     words: tuple[str, ...], size: int, max_lines: int, max_height: int
 ) -> tuple[tuple[str, ...], int]:
-    """Return the lines and the largest font size that fits them into the image."""
+    """Return the lines, and the largest font size at which they fit into the image."""
     limit, height = 0.92 * size, round(max_height * size / 128)
     while height > MIN_HEIGHT * size / 128:
         lines, widest = _lines(words, limit, height)
@@ -50,7 +69,7 @@ def _layout(
 def _blend(region: Image, colour: Colour, coverage: Image) -> None:
     weight = cv2.merge([coverage] * 3).astype(np.uint16)
     weight += weight >> 7  # 255 becomes 256, so that a shift can replace the division
-    # A whole row, because numpy is slow on three numbers.
+    # A row: numpy is slow on three numbers.
     paint = np.tile(np.asarray(colour, np.uint16), (region.shape[1], 1))
     region[:] = (region * (256 - weight) + paint * weight) >> 8
 
@@ -60,7 +79,7 @@ def _draw(
 ) -> None:
     """Draw `lines` into `image` starting at row `top`, with an outline of colour `edge` unless it is None."""
     region = image[top:]
-    coverage = text_coverage(lines, height, image.shape[1])[: len(region)]
+    coverage = _coverage(lines, height, image.shape[1])[: len(region)]
     region = region[: len(coverage)]
     if edge:
         _blend(region, edge, np.asarray(cv2.dilate(coverage, OUTLINE), np.uint8))

@@ -22,26 +22,12 @@ def roberta_scorer(folder: Path, labels: int = 1, layers: int = 2, **shape: floa
     )
     tokenizer.train_from_iterator(WORDS * 20, trainer)
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token="<s>",
-        eos_token="</s>",
-        pad_token="<pad>",
-        unk_token="<unk>",
-        mask_token="<mask>",
-        cls_token="<s>",
-        sep_token="</s>",
-        model_max_length=62,
-    )
+    special = {"bos": "<s>", "eos": "</s>", "pad": "<pad>", "unk": "<unk>", "mask": "<mask>"}
+    names = {f"{name}_token": text for name, text in (special | {"cls": "<s>", "sep": "</s>"}).items()}
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=62, **names)
     fast.save_pretrained(folder)
-    sizes = {
-        "vocab_size": len(fast),
-        "hidden_size": 32,
-        "num_attention_heads": 4,
-        "intermediate_size": 64,
-        "max_position_embeddings": 64,
-        "initializer_range": 0.5,
-    } | shape
+    sizes = {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64, "initializer_range": 0.5}
+    sizes |= {"vocab_size": len(fast), "max_position_embeddings": 64} | shape
     config = RobertaConfig(num_hidden_layers=layers, num_labels=labels, pad_token_id=1, **sizes)
     with torch.random.fork_rng([]):
         torch.manual_seed(0)

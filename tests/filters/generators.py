@@ -23,29 +23,37 @@ def word_tokenizer(words: list[str], **settings) -> PreTrainedTokenizerFast:
     )
 
 
-def chat_model(folder: Path, template: str | None = TEMPLATE) -> Path:
-    """A Llama that answers 5 where the caption is "red ...", else 2, and stops: each token names the next one."""
-    words = ["SEEN", "UNSEEN", "2", "5"]
-    tokenizer = word_tokenizer(words)
-    tokenizer.chat_template = template
-    tokenizer.save_pretrained(folder)
-    size = len(tokenizer)
-    config = LlamaConfig(
-        vocab_size=size, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1,
-        max_position_embeddings=512, bos_token_id=1, eos_token_id=2, pad_token_id=None, tie_word_embeddings=False,
+def llama_config(size: int, positions: int) -> LlamaConfig:
+    return LlamaConfig(
+        vocab_size=size, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=1,
+        max_position_embeddings=positions, bos_token_id=1, eos_token_id=2, pad_token_id=None,
+        tie_word_embeddings=False,
     )  # fmt: skip
-    model = LlamaForCausalLM(config)
-    following = {"SEEN": "5", "UNSEEN": "2", "5": "</s>", "2": "</s>"}
+
+
+def following_model(
+    folder: Path, tokenizer: PreTrainedTokenizerFast, following: dict[str, str], positions: int = 512
+) -> Path:
+    """A Llama that generates after each token the one that `following` gives for it."""
+    tokenizer.save_pretrained(folder)
+    model = LlamaForCausalLM(llama_config(len(tokenizer), positions))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
         model.model.norm.weight.fill_(1)
-        model.model.embed_tokens.weight.copy_(torch.eye(size, 8))
+        model.model.embed_tokens.weight.copy_(torch.eye(len(tokenizer), 16))
         for word, after in following.items():
             here, there = tokenizer.convert_tokens_to_ids([word, after])
             model.lm_head.weight[there, here] = 1
     model.save_pretrained(folder)
     return folder
+
+
+def chat_model(folder: Path, template: str | None = TEMPLATE) -> Path:
+    """A Llama that answers 5 where the caption is "red ...", else 2, and stops."""
+    tokenizer = word_tokenizer(["SEEN", "UNSEEN", "2", "5"])
+    tokenizer.chat_template = template
+    return following_model(folder, tokenizer, {"SEEN": "5", "UNSEEN": "2", "5": "</s>", "2": "</s>"})
 
 
 def diffusion_model(folder: Path) -> Path:

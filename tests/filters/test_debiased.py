@@ -36,12 +36,8 @@ class Planted(Features):
         images = np.array([[*DIRECTIONS[name], 0] for name, _, _ in pairs], np.float32)
         texts = np.array([[*np.multiply(DIRECTIONS[name], c), np.sqrt(1 - c * c)] for name, c, _ in pairs])
         sure = [[confidence] for _, _, confidence in pairs]
-        return {
-            "image": images,
-            "text": texts.astype(np.float32),
-            "words": [["x"]] * len(pairs),
-            "confidences": sure,
-        }
+        words = [["x"]] * len(pairs)
+        return {"image": images, "text": texts.astype(np.float32), "words": words, "confidences": sure}
 
 
 def made(seed: int) -> Cascade:
@@ -68,11 +64,8 @@ def test_it_says_that_it_leaves_the_aesthetics_step_out() -> None:
     assert lines == ["the step of aesthetics above 4.5 is left out; filter.aesthetics.head=FILE adds it"]
 
 
-def test_k_means_has_the_papers_iterations_and_starts() -> None:
+def test_k_means_has_the_papers_iterations_and_starts_and_the_seed_counts() -> None:
     distinct = made(0).filters["distinct"]
     assert isinstance(distinct, NearDuplicates)
     assert (distinct.iterations, distinct.restarts) == (300, 10)
-
-
-def test_another_seed_is_another_random_k() -> None:
     assert made(0).key() != made(1).key()

@@ -1,6 +1,9 @@
 """A walk over conf/filter: every filter keeps the contract, on ordinary pairs and on the worst of the web."""
 
+import math
 import re
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -28,14 +31,23 @@ from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.shard_reader import ShardReader
 from benchmark.scoring.shard_work import is_light
 from benchmark.selection.clusters import ClusterSelector
+from filters.aesthetics import Aesthetics
 from filters.base import Composite, Filter
 from filters.clip import ClipFeatures
+from filters.clip_stroop import ClipStroop
 from filters.composite import Ranked
 from filters.cotr import Cotr
 from filters.embeddings.cluster_labels import ClusterLabels
 from filters.icc.modes import icc
 from filters.icc.scorer import DistilledScorer
+from filters.lexicon import Lexicon
+from filters.llm_rating import LlmRating
+from filters.negcliploss import NegClipLoss
 from filters.no_filter import NoFilter
+from filters.normsim import NormSim
+from filters.text_removal import TextRemovedClip
+from filters.word_removal import rsc
+from tests.demos import demo_model
 from tests.extras import has_extra, hide_extra, needs_extra
 from tests.filters.bad_pairs import UNREADABLE, bad_rows
 from tests.filters.checkpoints import open_clip_model, roberta_scorer
@@ -164,7 +176,6 @@ def every_filter() -> tuple[DictConfig, DictConfig]:
     return cfg, filters
 
 
-@cache
 def config(name: str, *settings: str) -> DictConfig:
     """The configuration of ``filter=NAME models=demo`` with these settings."""
     shared, filters = every_filter()
@@ -179,6 +190,14 @@ def make(name: str, *overrides: str) -> Filter:
     return make_filter(config(name, *overrides))
 
 
+@cache
+def built(name: str, *overrides: str) -> Filter:
+    """The filter for the tests that score with it, with its models."""
+    made = make(name, *overrides)
+    made.setup(CPU)
+    return made
+
+
 @pytest.mark.parametrize("name", ["icc", "cascade"])
 def test_a_filter_is_the_same_alone(name: str) -> None:
     assert config(name) == composed(f"filter={name}", "models=demo")
@@ -188,12 +207,9 @@ def test_a_filter_is_the_same_alone(name: str) -> None:
 def test_filter_keeps_the_contract(
     name: str, checkpoints: list[str], given: dict[str, list[str]], pool: Pool
 ) -> None:
-    made = make(name, *checkpoints, *given.get(name, []))
-    made.setup(CPU)
-    parts = list(made.filters.values()) if isinstance(made, Composite) else [made]
-    while any(isinstance(p, Composite) for p in parts):
-        parts = [q for p in parts for q in (p.filters.values() if isinstance(p, Composite) else [p])]
-    for part in parts:
+    made = built(name, *checkpoints, *given.get(name, []))
+    assert is_light(made) == (name in LIGHT), "whether cached features are scored in one process"
+    for part in made.leaves():
         if part.corpus_dependent:
             fit_filter(pool, part, LocalEngine("cpu", 1))
         reader = ShardReader(pool, "cpu")
@@ -202,7 +218,6 @@ def test_filter_keeps_the_contract(
         assert scores.shape == (4,)
         assert scores.dtype == (np.float64 if name in EXACT else np.float32)
         assert not np.isnan(scores).all()
-        assert np.array_equal(part.score(batch), scores, equal_nan=True)
         # Twenty steps of drawing multiply what float32 loses in batches of another size.
         within = 1e-4 if name == "ave_clip" else 1e-5
         one_by_one = np.concatenate([part.score(batch.take([i])) for i in range(4)])
@@ -220,8 +235,7 @@ def test_filter_keeps_the_contract(
 def test_broken_pairs_get_a_score_or_a_reason(
     name: str, checkpoints: list[str], given: dict[str, list[str]], bad_pool: Pool
 ) -> None:
-    made = make(name, *checkpoints, *given.get(name, []))
-    table = score_pool(bad_pool, made, LocalEngine("cpu", 1))
+    table = score_pool(bad_pool, built(name, *checkpoints, *given.get(name, [])), LocalEngine("cpu", 1))
     assert table.scores.shape == (len(table.uids),)
     assert not np.isinf(table.scores).any()
     assert table.drops in ({CAPTION_EMPTY: 2}, {CAPTION_EMPTY: 2, IMAGE_UNREADABLE: UNREADABLE})
@@ -229,97 +243,108 @@ def test_broken_pairs_get_a_score_or_a_reason(
     assert np.isin(usable, table.uids).all()
 
 
-@pytest.mark.parametrize("name", FILTERS)
-def test_filters_that_score_cached_features_in_one_process(
-    name: str, checkpoints: list[str], given: dict[str, list[str]]
-) -> None:
-    made = make(name, *checkpoints, *given.get(name, []))
-    assert is_light(made) == (name in LIGHT)
-
-
 @pytest.mark.parametrize("name", ["vas", "normsim"])
 def test_a_target_is_read_by_workers(name: str, given: dict[str, list[str]]) -> None:
-    target = given["image_based"][0]
-    assert is_light(make(name))
-    assert not is_light(make(name, target))
+    assert not is_light(make(name, *given["image_based"]))
 
 
-def header(group: str, name: str, conf: Path = CONF) -> str:
+# Settings that name a file or a folder, of each filter.
+FILES = {
+    "aesthetics": ["filter.head", "filter.model"], "clip": ["models.clip.model"], "icc": ["models.icc.checkpoint"],
+    "complexity_action": ["models.parser"], "image_based": ["filter.target"], "lexicon": ["filter.ratings"],
+    "pacscore": ["models.pacscore.checkpoint"], "sba": ["filter.checkpoint"],
+    "score_file": ["filter.path"], "text_based": ["filter.synsets", "filter.wordnet"], "uid_list": ["filter.path"],
+    "vas": ["filter.target"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [pytest.param(p.values[0], of, marks=p.marks) for p in FILTERS for of in FILES.get(str(p.values[0]), [])],
+)
+def test_files_count_by_content_and_must_be_there(
+    name: str, setting: str, checkpoints: list[str], given: dict[str, list[str]], tmp_path: Path
+) -> None:
+    pacscore = f"{demo_model('pacscore')}/projections.safetensors"
+    more = [f"models.parser={demo_model('parser')}", f"models.pacscore.checkpoint={pacscore}"]
+    settings = [*checkpoints, *more, *given.get("image_based" if name == "vas" else name, [])]
+    values = dict(text.split("=", 1) for text in settings)
+    path = Path(values[setting].removeprefix("local-dir:"))
+
+    def key(folder: str, change: bytes = b"") -> str:
+        copy = tmp_path / folder / path.name
+        if folder != "nowhere":
+            copy.parent.mkdir()
+            (shutil.copytree if path.is_dir() else shutil.copyfile)(path, copy)
+            content = max(
+                (f for f in [copy, *copy.rglob("*")] if f.is_file()), key=lambda f: f.stat().st_size
+            )
+            content.write_bytes(content.read_bytes() + change)
+        moved = values | {setting: values[setting].replace(str(path), str(copy))}
+        return make(name, *(f"{of}={value}" for of, value in moved.items())).key()
+
+    assert key("one") == key("two") != key("changed", b" \n")
+    with pytest.raises(UserError, match=f"nowhere/{path.name}"):
+        key("nowhere")
+
+
+def header(name: str, conf: Path = CONF, group: str = "filter") -> str:
     """The comment at the top of a config, as one line."""
     lines = (conf / group / f"{name}.yaml").read_text().splitlines()
     return " ".join(line.lstrip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
 
 
-@pytest.mark.parametrize(
-    ("group", "name"), [*(("filter", name) for name in NAMES if name not in COMBINATORS), ("ocr", "rapidocr")]
-)
+@pytest.mark.parametrize(("group", "name"), [*(("filter", name) for name in NAMES), ("ocr", "rapidocr")])
 def test_header_has_source_cost_and_command(group: str, name: str) -> None:
     check_header(group, name)
 
 
 def check_header(group: str, name: str, conf: Path = CONF) -> None:
-    text = header(group, name, conf)
+    text = header(name, conf, group)
+    assert re.search(rf"python -m benchmark .*\b{group}={name}\b", text)
+    if name in COMBINATORS:
+        return
     source = r"[A-Z]\w+( et al\.| and [A-Z]\w+) (19|20)\d\d|\b[Nn]o paper\b"
     assert re.search(source, text), f"{name}: authors and year of the paper, or 'no paper'"
     assert re.search(r"Cost: .*?\d (pairs|captions|images)/s|Cost: .*?\d GPU-hours", text)
-    assert re.search(rf"python -m benchmark .*\b{group}={name}\b", text)
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in COMBINATORS])
-def test_the_papers_of_a_header_can_be_cited(name: str) -> None:
+    if group != "filter":
+        return
     bibliography = (CONF.parent / "docs" / "citations.bib").read_text()
-    named = re.findall(r"([A-Z][a-z]+) (?:et al\.|and [A-Z]\w+) ((?:19|20)\d\d)", header("filter", name))
-    for author, year in named:
+    for author, year in re.findall(r"([A-Z][a-z]+) (?:et al\.|and [A-Z]\w+) ((?:19|20)\d\d)", text):
         assert re.search(rf"^@\w+\{{{author.lower()}{year}", bibliography, re.MULTILINE), f"{author} {year}"
-    for preprint in re.findall(r"arXiv (\d{4}\.\d{5})", header("filter", name)):
+    for preprint in re.findall(r"arXiv (\d{4}\.\d{5})", text):
         assert preprint in bibliography
 
 
-@pytest.mark.parametrize("name", sorted(COMBINATORS))
-def test_a_combinators_header_has_its_command(name: str) -> None:
-    assert f"python -m benchmark filter={name}" in header("filter", name)
-
-
 @pytest.mark.parametrize(
-    ("name", "part"),
-    [("cascade", "filters.first"), ("cascade", "filters.last")]
-    + [(name, f"filters.{part}") for name in ("intersect", "union", "rank_sum") for part in "ab"],
+    ("name", "parts"),
+    [("cascade", ("first", "last")), *((name, ("a", "b")) for name in ("intersect", "union", "rank_sum"))],
 )
-def test_another_filter_takes_the_place_of_a_composites_part(
-    name: str, part: str, checkpoints: list[str]
-) -> None:
-    made = make_filter(composed(f"filter={name}", *checkpoints, f"filter@filter.{part}=no_filter"))
+def test_other_filters_take_the_places_of_a_composites_parts(name: str, parts: tuple[str, str]) -> None:
+    made = make_filter(composed(f"filter={name}", *(f"filter@filter.filters.{of}=no_filter" for of in parts)))
     assert isinstance(made, Composite)
-    assert isinstance(made.filters[part.removeprefix("filters.")], NoFilter)
+    assert [type(made.filters[of]) for of in parts] == [NoFilter] * 2
 
 
-def clip_filters() -> list[Any]:
-    """The filters of a CLIP of the pool or of PAC-S, by what their configs refer to."""
-    return [
-        filter_
-        for filter_ in FILTERS
-        if re.search(
-            r"models\.(clip|pacscore)\b", (CONF / "filter" / f"{filter_.values[0]}.yaml").read_text()
-        )
-    ]
+def refers_to_clip(name: str) -> bool:
+    return bool(re.search(r"models\.(clip|pacscore)\b", (CONF / "filter" / f"{name}.yaml").read_text()))
 
 
-@pytest.mark.parametrize("name", clip_filters())
+@pytest.mark.parametrize("name", [of for of in FILTERS if refers_to_clip(str(of.values[0]))])
 def test_the_precision_of_clip_is_part_of_the_key(
     name: str, checkpoints: list[str], given: dict[str, list[str]]
 ) -> None:
-    cfg = config(name, *checkpoints, *given.get(name, [])).copy()
-    keys = {"as shipped": make_filter(cfg).key()}
+    cfg = config(name, *checkpoints, *given.get(name, []))
+    keys = [built(name, *checkpoints, *given.get(name, [])).key()]
     for precision in ("fp32", "bf16"):
         OmegaConf.update(cfg, "models.clip.precision", precision)
-        keys[precision] = make_filter(cfg).key()
-    assert keys["as shipped"] == keys["fp32"] != keys["bf16"]
+        keys.append(make_filter(cfg).key())
+    assert keys[0] == keys[1] != keys[2]
 
 
-def test_the_oracle_ranks_by_grade_then_concreteness(checkpoints: list[str]) -> None:
-    oracle = make("oracle", *checkpoints)
+def test_the_oracle_ranks_by_grade_then_concreteness() -> None:
     columns = {"grade": np.array([3, 0, 3]), "concreteness": np.array([0.5, 0.9, 0.6], np.float32)}
-    scores = oracle.score(Batch(numbered_uids(3), [""] * 3, columns=columns))
+    scores = built("oracle").score(Batch(numbered_uids(3), [""] * 3, columns=columns))
     assert scores.argsort().tolist() == [1, 0, 2]
 
 
@@ -327,22 +352,43 @@ def test_the_oracle_ranks_by_grade_then_concreteness(checkpoints: list[str]) -> 
 def test_filter_names_the_extra_that_it_needs_when_made(
     name: str, checkpoints: list[str], given: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    direct = ["filter.mode=direct"] if name in {"vba", "icc"} else []
-    overrides = [*checkpoints, *given.get(name, []), *direct]
-    needed = set()
-    for extra in EXTRAS:
+    overrides = [*checkpoints, *given.get(name, []), *["filter.mode=direct"] * (name in DIRECT)]
+    for extra in named_extras(name):
         with monkeypatch.context() as hidden:
             hide_extra(extra, hidden)
-            try:
+            with pytest.raises(InstantiationException, match=re.escape(install_command(extra))):
                 make(name, *overrides)
-            except InstantiationException as error:
-                needed |= {extra} if install_command(extra) in str(error) else set()
-    assert needed == named_extras(name)
+    needed = {module for extra in named_extras(name) for module in EXTRAS[extra].modules}
+    for module in {module for extra in EXTRAS.values() for module in extra.modules} - needed:
+        monkeypatch.setitem(sys.modules, module, None)
+    make(name, *overrides)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (
+            lambda: TextRemovedClip("m", None, PlantedText({}), area="every"),
+            "area=every must be detected or all or co",
+        ),
+        (
+            lambda: TextRemovedClip("m", None, PlantedText({}), fill="inpant"),
+            "fill=inpant must be surround or inpaint",
+        ),
+        (lambda: rsc("m", None, PlantedText({}), "lines", False), "rsc: area=lines must be words or co"),
+        (lambda: LlmRating("m", n=4), "n=4 must be 3 or 5 or 10"),
+        (lambda: NegClipLoss("m", None, 0, 1, 0.01), "loss_batch=0 must be a positive integer"),
+        (lambda: NegClipLoss("m", None, 1, 0, 0.01), "partitions=0 must be a positive integer"),
+        (lambda: NegClipLoss("m", None, 1, 1, 0.001), "temperature=0.001 must be at least"),
+        (lambda: NormSim("m", None, 3, None, 1), "must be 2 or inf"),
+        (lambda: NormSim("m", None, math.inf, None, 1), r"needs filter\.target"),
+        (lambda: NormSim("m", None, 2, None, 0), "steps=0 must be a positive integer"),
+        (lambda: ClipStroop("m", None, []), r"filter\.prompts must be sentences, each with one slot"),
+        (lambda: ClipStroop("m", None, ["no slot"]), "each with one slot"),
+        (lambda: ClipStroop("m", None, ["[*] and [*]"]), "each with one slot"),
+        (lambda: ClipStroop("m", None, ["I see [*]", " [*] "]), "each with one slot"),
+        (lambda: Aesthetics("m", None, None), r"needs filter.head=FILE; get sac\+logos"),
+        (lambda: Lexicon(None), r"needs filter\.ratings=FILE"),
         (lambda: Cotr(PlantedText({}), "fuzy"), "Cotr: match=fuzy must be exact or fuzzy"),
         (lambda: DistilledScorer("m", "int4"), "precision=int4 must be auto, fp32 or bf16"),
         (lambda: ClusterLabels(ClipFeatures("m"), "caption", 3, 0), "of=caption must be image or text"),

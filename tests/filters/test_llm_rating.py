@@ -1,7 +1,7 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,12 +26,12 @@ def batch(*texts: str) -> Batch:
 
 @dataclass
 class Server:
-    """What a test's server answers by caption, and what it was asked."""
+    """A server's answers by caption, its failures before them, and the requests that it got."""
 
     answers: dict[str, str] = field(default_factory=dict)
     failures: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     body: bytes | None = None
-    seconds: float = 0.02
+    seconds: float = 0
     requests: list[dict] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     busy: int = 0
@@ -106,71 +106,58 @@ def test_answers_by_hand(answer: str, n: int, expected: float | None) -> None:
     assert parse_rating(answer, n) == pytest.approx(np.nan if expected is None else expected, nan_ok=True)
 
 
-def test_the_papers_prompts_with_n_in_both_places() -> None:
-    state = Server({"a red ball": "2"})
-    with serving(state) as endpoint:
-        assert connected(endpoint, n=3).score(batch("a red ball")).tolist() == [2.0]
-    (request,) = state.requests
-    assert (request["path"], request["model"], request["temperature"]) == (
-        "/v1/chat/completions", "some-model", 0,
-    )  # fmt: skip
-    system, user = request["messages"]
-    assert system["role"] == "system"
-    assert system["content"] == (
+PROMPTS = {
+    "published": (
         "You are an expert visual reasoner, capable of understanding the visual concreteness of image captions."
-        " A visually concrete caption is a caption that is highly visual, and can be vividly imagined."
-    )
-    assert user["content"] == (
-        "Provide a numerical score on a scale of 1-3, when 1 is non-visual and 3 is highly visual caption for the"
-        " following caption : a red ball. Only provide the numerical score and nothing else."
-    )
-
-
-def test_the_prompt_of_the_submission() -> None:
-    state = Server()
-    with serving(state) as endpoint:
-        connected(endpoint, n=10, prompt="submission").score(batch("a red ball"))
-    system, user = (message["content"] for message in state.requests[0]["messages"])
-    assert system == (
+        " A visually concrete caption is a caption that is highly visual, and can be vividly imagined.",
+        "Provide a numerical score on a scale of 1-10, when 1 is non-visual and 10 is highly visual caption for the"
+        " following caption : a red ball. Only provide the numerical score and nothing else.",
+    ),
+    "submission": (
         "You are a visual expert and you need to provide visual scores for captions according to how concrete they"
         " are. You answer only using a single integer number on a scale of 1-10 when 1 means the caption is highly"
-        " abstract and 10 is a highly concrete caption."
-    )
-    assert user == "Input caption: 'a red ball'\nConcreteness score is"
+        " abstract and 10 is a highly concrete caption.",
+        "Input caption: 'a red ball'\nConcreteness score is",
+    ),
+}
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_the_papers_prompts_are_sent(prompt: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = Server()
+    with serving(state) as endpoint:
+        connected(endpoint, n=10, prompt=prompt).score(batch("a red ball"))
+        monkeypatch.setenv("OPENAI_API_KEY", "abc")
+        made = connected(endpoint, n=10, prompt=prompt)
+        made.score(batch("a red ball"))
+    request = state.requests[0]
+    assert (request["path"], request["model"]) == ("/v1/chat/completions", "some-model")
+    assert request["temperature"] == 0
+    assert [(message["role"], message["content"]) for message in request["messages"]] == [
+        *zip(("system", "user"), PROMPTS[prompt], strict=True)
+    ]
+    assert state.keys == [None, "Bearer abc"]
+    assert "abc" not in json.dumps(made.identity())
 
 
 def test_words_are_called_words() -> None:
     state = Server({"hope": "1", "red ball": "5"})
     with serving(state) as endpoint:
         assert connected(endpoint).score(batch("hope", "red ball")).tolist() == [1.0, 5.0]
-    asked = {r["messages"][1]["content"] for r in state.requests}
-    assert any("highly visual word for the following word : hope." in question for question in asked)
-    assert any("following caption : red ball." in question for question in asked)
+    questions = sorted(request["messages"][1]["content"] for request in state.requests)
+    assert "following caption : red ball." in questions[0]
+    assert "highly visual word for the following word : hope." in questions[1]
 
 
-def test_many_questions_keep_their_order_and_failures_count(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    captions = [f"caption number {i} {{x}}" for i in range(20)]
-    state = Server({c: str(i % 5 + 1) for i, c in enumerate(captions) if i not in (3, 7)})
+def test_many_questions_keep_their_order_and_failures_count(caplog: pytest.LogCaptureFixture) -> None:
+    captions = [f"caption number {i} {{x}}" for i in range(12)]
+    state = Server({c: str(i % 5 + 1) for i, c in enumerate(captions) if i not in (3, 7)}, seconds=0.02)
     with serving(state) as endpoint, caplog.at_level("WARNING"):
-        found = connected(endpoint, concurrency=4).score(batch(*captions))
-    expected = [np.nan if i in (3, 7) else i % 5 + 1 for i in range(20)]
-    assert found == pytest.approx(expected, nan_ok=True)
-    assert found.dtype == np.float32
+        scores = connected(endpoint, concurrency=4).score(batch(*captions))
+    expected = [np.nan if i in (3, 7) else i % 5 + 1 for i in range(12)]
+    assert scores == pytest.approx(expected, nan_ok=True)
     assert 1 < state.most_at_once <= 4
-    assert "2 of 20 answers hold no rating from 1 to 5, such as '?'" in caplog.text
-
-
-def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    state = Server({"a ball": "2"})
-    with serving(state) as endpoint:
-        connected(endpoint).score(batch("a ball"))
-        monkeypatch.setenv("OPENAI_API_KEY", "abc")
-        made = connected(endpoint)
-        made.score(batch("a ball"))
-    assert state.keys == [None, "Bearer abc"]
-    assert "abc" not in json.dumps(made.identity())
+    assert "2 of 12 answers hold no rating from 1 to 5, such as '?'" in caplog.text
 
 
 def test_a_busy_server_is_asked_again(waits: list[float]) -> None:
@@ -180,6 +167,9 @@ def test_a_busy_server_is_asked_again(waits: list[float]) -> None:
     assert waits == [1.0, 2.0, 4.0]
 
 
+OTHER_FORMAT = "must answer in the format of OpenAI's chat completions"
+
+
 @pytest.mark.parametrize(
     ("state", "message"),
     [
@@ -187,14 +177,23 @@ def test_a_busy_server_is_asked_again(waits: list[float]) -> None:
         (Server(failures=[(401, {})]), "refuses the key; set OPENAI_API_KEY"),
         (Server(failures=[(404, {})], body=b"no such\nmodel"), "answers HTTP 404: no such model"),
         (Server(failures=[(302, {"location": "http://127.0.0.1:9/"})]), "answers HTTP 302"),
-        (Server(body=b"<html>"), "must answer in the format of OpenAI's chat completions"),
-        (Server(body=b'{"choices": []}'), "must answer in the format of OpenAI's chat completions"),
+        (Server(body=b"<html>"), OTHER_FORMAT),
+        (Server(body=b'{"choices": []}'), OTHER_FORMAT),
+        (Server(seconds=0.3), r"did not answer 7 times: [A-Za-z]+Timeout"),
+        ("http://127.0.0.1:9/v1", "endpoint=http://127.0.0.1:9/v1 did not answer 7 times"),
+        ("localhost/v1", "endpoint=localhost/v1: "),
+        ("http://x:port", "endpoint=http://x:port must be a URL: Invalid port"),
     ],
 )
-def test_a_server_that_refuses_is_told_in_one_line(state: Server, message: str) -> None:
-    with serving(state) as endpoint, pytest.raises(UserError, match=message) as error:
-        connected(endpoint).score(batch("a ball"))
+def test_a_server_that_refuses_is_told_in_one_line(
+    state: Server | str, message: str, waits: list[float]
+) -> None:
+    with nullcontext(state) if isinstance(state, str) else serving(state) as endpoint:
+        timeout = 0.01 if isinstance(state, Server) and state.seconds else 60
+        with pytest.raises(UserError, match=message) as error:
+            connected(endpoint, timeout=timeout).score(batch("a ball"))
     assert "\n" not in str(error.value)
+    assert waits == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0] if "7 times" in message else [])
 
 
 def test_an_empty_answer_is_no_rating() -> None:
@@ -202,35 +201,11 @@ def test_an_empty_answer_is_no_rating() -> None:
         assert np.isnan(connected(endpoint).score(batch("a ball"))).all()
 
 
-@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:9/v1", "localhost/v1", "http://[bad"])
-def test_an_endpoint_that_is_none(endpoint: str) -> None:
-    with pytest.raises(UserError, match="endpoint"):
-        connected(endpoint).score(batch("a ball"))
-
-
-def test_a_slow_server_runs_out_of_time(waits: list[float]) -> None:
-    with serving(Server({"a ball": "2"}, seconds=0.5)) as endpoint:
-        with pytest.raises(UserError, match=r"did not answer 7 times: [A-Za-z]+Timeout"):
-            connected(endpoint, timeout=0.01).score(batch("a ball"))
-        assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
-
-
-def test_only_the_papers_ranges() -> None:
-    with pytest.raises(UserError, match="n=4 must be 3 or 5 or 10"):
-        LlmRating("m", n=4)
-
-
 def test_a_local_chat_model(tmp_path: Path) -> None:
     made = LlmRating(str(chat_model(tmp_path / "chat")))
     made.setup(CPU)
     captions = ("red", "blue", "a blue ball of some length", "red .", "")
-    found = made.score(batch(*captions))
-    assert found.tolist() == [5, 2, 2, 5, 2]
-    assert [made.score(batch(c))[0] for c in captions] == found.tolist()
+    assert made.score(batch(*captions)).tolist() == [5, 2, 2, 5, 2]
     assert "revision" in made.identity()
-
-
-def test_a_local_model_that_cannot_chat(tmp_path: Path) -> None:
-    made = LlmRating(str(chat_model(tmp_path / "plain", template=None)))
     with pytest.raises(UserError, match="must have a chat template"):
-        made.setup(CPU)
+        LlmRating(str(chat_model(tmp_path / "plain", template=None))).setup(CPU)

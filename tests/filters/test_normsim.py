@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError
 from filters import normsim
 from filters.embeddings import removal
 from filters.embeddings.removal import Removal, exact_outer_sum
@@ -109,18 +108,3 @@ def test_rows_that_cannot_be_the_lowest_are_not_compared_again(
         expected[order[:12]] = 1 - len(left) / 600 + np.arange(12) / 600
         left = np.sort(order[12:])
     assert found == pytest.approx(expected)
-
-
-def test_what_makes_no_sense_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="must be 2 or inf"):
-        made(3, None)
-    with pytest.raises(UserError, match=r"needs filter\.target"):
-        made(math.inf, None)
-    with pytest.raises(UserError, match="steps=0 must be a positive integer"):
-        made(2, None, steps=0)
-    with pytest.raises(UserError, match="not found"):
-        made(2, tmp_path / "absent.npy")
-    np.save(tmp_path / "target.npy", np.eye(4))
-    for norm in (2, math.inf):
-        with pytest.raises(UserError, match="the pool's CLIP model"):
-            made(norm, tmp_path / "target.npy").score(images(np.eye(3)))

@@ -33,41 +33,26 @@ def small(folder: Path, *wnids: str) -> TextBased:
     return TextBased(str(write_synsets(folder / "ids.txt", *wnids)), str(write_wordnet(folder / "wordnet")))
 
 
-@pytest.mark.parametrize(
-    ("caption", "expected"),
-    [
-        ("a dog is lying on the sofa", True),
-        ("two DOGS on the green grass", True),
-        ("the geese are flying over the lake", True),  # an exception
-        ("we went to see the old churches", True),  # ches -> ch
-        ("this is my very good dog, as always", False),  # "dog," is no word of WordNet
-        ("a hot dog with mustard on the plate", True),  # by its "dog": words are looked up one by one
-        ("there is a box with a photo in it", False),  # not listed
-        ("it is three inches long and very thin", False),
-        ("perro dog que corre por la playa de España", False),  # not English
-        ("", False),
-        ("dog" * 100 + " and nothing else in here", False),
-    ],
-)
-def test_captions_with_a_listed_noun_pass(tmp_path: Path, caption: str, expected: bool) -> None:
-    assert kept(small(tmp_path, DOG, GOOSE, CHURCH), caption) == [expected]
+KEPT = {
+    "a dog is lying on the sofa": True,
+    "two DOGS on the green grass": True,
+    "the geese are flying over the lake": True,  # an exception
+    "we went to see the old churches": True,  # ches -> ch
+    "this is my very good dog, as always": False,  # "dog," is not a word of WordNet
+    "a hot dog with mustard on the plate": True,  # by its "dog": words are looked up one by one
+    "there is a box with a photo in it": False,  # not listed
+    "it is three inches long and very thin": False,
+    "perro dog que corre por la playa de España": False,  # not English
+    "": False,
+    "dog" * 100 + " and nothing else in here": False,
+}
 
 
-def test_the_first_sense_alone_decides(tmp_path: Path) -> None:
+def test_captions_with_a_listed_noun_pass(tmp_path: Path) -> None:
+    made = small(tmp_path, DOG, GOOSE, CHURCH)
+    assert dict(zip(KEPT, kept(made, *KEPT), strict=True)) == KEPT
     sausage = "n07676602"  # the fifth sense of dog, the third of hot dog
     assert kept(small(tmp_path, sausage, HOT_DOG), "a dog is lying on the sofa") == [False]
-
-
-def test_identity_is_of_contents_not_of_places(tmp_path: Path) -> None:
-    first, second = small(tmp_path, DOG, GOOSE), small(tmp_path / "wordnet" / "..", DOG, GOOSE)
-    assert first.key() == second.key()
-    before = first.key()
-    write_synsets(tmp_path / "ids.txt", DOG)
-    assert first.key() != before
-    other = first.key()
-    with (tmp_path / "wordnet" / "noun.exc").open("a") as file:
-        file.write("kine cow\n")
-    assert first.key() not in {before, other}
 
 
 @pytest.mark.parametrize(
@@ -94,11 +79,10 @@ def test_ids_of_another_wordnet_are_refused(tmp_path: Path) -> None:
     made = small(tmp_path, DOG, "n02083346", "n01854415")  # WordNet 3.0's, and two that these files lack
     with pytest.raises(UserError, match=r"only 1 of its 3 ids.*one version, 3\.0"):
         made.setup(CPU)
+    small(tmp_path, DOG, "n02083346").setup(CPU)  # half of them are known
 
 
 def test_missing_files_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match="cannot be read"):
-        read_synsets(str(tmp_path / "absent.txt"))
     with pytest.raises(UserError, match=r"must hold index.noun.*apt install wordnet-base"):
         find_wordnet(str(tmp_path))
     monkeypatch.setattr("filters.text_based.DEBIAN", tmp_path / "absent")
@@ -125,21 +109,17 @@ def test_nltks_wordnet_comes_before_debians(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("NLTK_DATA", f"{tmp_path / 'open'}:{tmp_path / 'packed'}")
     assert find_wordnet(None) == folder
     ids = str(write_synsets(tmp_path / "ids.txt", PHOTO))
-    assert TextBased(ids).key() == TextBased(ids, str(files)).key()
+    key = TextBased(ids).key()
+    assert key == TextBased(ids, str(files)).key()
+    (folder / "noun.exc").write_text("kine cow\n")
+    assert TextBased(ids).key() != key
 
 
 @installed
 def test_every_noun_synset_of_the_real_files_is_known() -> None:
     nouns = Nouns(DEBIAN)
     assert len(nouns.offsets) == 82_115  # wnstats(7WN)
-    known = {
-        "dog": 2084071,
-        "Women": 10787470,
-        "geese": 1855672,
-        "inches": 13649791,
-        "zzz": None,
-        "quickly": None,
-    }
+    known = {"dog": 2084071, "Women": 10787470, "geese": 1855672, "inches": 13649791, "zzz": None}
     assert {word: nouns.first_synset(word) for word in known} == known
 
 

@@ -1,4 +1,7 @@
+"""Scores after text is painted over: T-MARS, RSA, the lines of RSC, and their controls."""
+
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -6,14 +9,21 @@ import torch
 from PIL import Image
 
 from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
+from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import PoolBatches, ShardReader
 from filters.clip import Clip, ClipFeatures
-from filters.text_removal import RandomAreaRemovedClip, TextRemovedClip, relative_score, remove_areas
+from filters.text_removal import (
+    FILLS,
+    MAX_SIDE,
+    RandomAreaRemovedClip,
+    TextRemovedClip,
+    relative_score,
+    remove_areas,
+)
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import numbered_uids, rows, write_pool
@@ -21,26 +31,40 @@ from tests.pools import numbered_uids, rows, write_pool
 CPU = torch.device("cpu")
 LINES = [([2, 2, 20, 2, 20, 9, 2, 9], "THING number"), ([2, 20, 30, 20, 30, 29, 2, 29], "SALE 50%")]
 PLANTED = {0: LINES, 2: LINES[1:], 3: LINES[:1]}  # by number of the sample; the others hold no text
+POLYGONS = {number: [polygon for polygon, _ in lines] for number, lines in PLANTED.items()}
 
 
-@pytest.fixture
-def clip(tmp_path) -> str:
-    return open_clip_model(tmp_path / "clip")
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return open_clip_model(tmp_path_factory.mktemp("clip"))
 
 
-@pytest.fixture
-def pool(tmp_path) -> Pool:
-    return Pool("p", str(write_pool(tmp_path / "pool", [rows(4), rows(2, start=4)])))
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Pool:
+    return Pool("p", str(write_pool(tmp_path_factory.mktemp("pool"), [rows(4), rows(2, start=4)])))
 
 
-def planted(pool: Pool) -> PlantedText:
-    found = {}
-    needs = frozenset({"image"})
+@pytest.fixture(autouse=True)
+def _one_cache(module_cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(module_cache))
+
+
+@pytest.fixture(scope="module")
+def module_cache(tmp_path_factory: pytest.TempPathFactory):
+    return tmp_path_factory.mktemp("cache")
+
+
+def samples(pool: Pool) -> Iterator[tuple[int, str, Image.Image]]:
+    needs = frozenset({"image", "text"})
     for shard in pool.shards(needs):
         for batch in pool.batches(shard, needs, 99, Counter()):
             for text, image in zip(batch.texts, batch.images, strict=True):
-                found[PlantedText.name(image)] = PLANTED.get(int(text.split()[-1]), [])
-    return PlantedText(found)
+                yield int(text.split()[-1]), text, image
+
+
+@pytest.fixture
+def spotter(pool: Pool) -> PlantedText:
+    return PlantedText({PlantedText.name(image): PLANTED.get(n, []) for n, _, image in samples(pool)})
 
 
 def scores(pool: Pool, scorer) -> dict[int, float]:
@@ -50,70 +74,58 @@ def scores(pool: Pool, scorer) -> dict[int, float]:
 
 
 def by_hand(pool: Pool, clip: str, areas: dict[int, list[list[int]]], fill: str) -> dict[int, float]:
-    """The same, one image at a time, from nothing but the model and the pictures."""
-    from benchmark.models.clip_models import load_clip
-
-    model, needs = load_clip(clip, None, CPU), frozenset({"image", "text"})
-    found = {}
-    for shard in pool.shards(needs):
-        for batch in pool.batches(shard, needs, 1, Counter()):
-            number = int(batch.texts[0].split()[-1])
-            image: Image.Image = batch.images[0]
-            if areas.get(number):
-                image = remove_areas(image, areas[number], fill)
-            found[number] = float(model.embed_images([image])[0] @ model.embed_texts(batch.texts)[0])
-    return found
+    """The same, from nothing but the model and the pictures."""
+    model, numbers, images, texts = load_clip(clip, None, CPU), [], [], []
+    for number, text, image in samples(pool):
+        numbers.append(number)
+        texts.append(text)
+        images.append(remove_areas(image, areas[number], fill) if areas.get(number) else image)
+    similarity = (model.embed_images(images) * model.embed_texts(texts)).sum(axis=1)
+    return dict(zip(numbers, similarity.tolist(), strict=True))
 
 
-def test_tmars_scores_the_image_without_its_text(pool: Pool, clip: str) -> None:
-    plain = scores(pool, Clip(clip))
-    masked = scores(pool, TextRemovedClip(clip, None, planted(pool)))
-    areas = {number: [polygon for polygon, _ in lines] for number, lines in PLANTED.items()}
-    assert masked == pytest.approx(by_hand(pool, clip, areas, "surround"), abs=2e-3)  # features are float16
+def test_tmars_scores_the_image_without_its_text(pool: Pool, clip: str, spotter: PlantedText) -> None:
+    plain, masked = scores(pool, Clip(clip)), scores(pool, TextRemovedClip(clip, None, spotter))
+    assert masked == pytest.approx(
+        by_hand(pool, clip, POLYGONS, "surround"), abs=2e-3
+    )  # features are float16
     assert {n for n in plain if masked[n] != plain[n]} == set(PLANTED)
 
 
-def test_rsa_and_rsc_are_what_the_score_loses(pool: Pool, clip: str) -> None:
+def test_rsa_and_rsc_are_what_the_score_loses(pool: Pool, clip: str, spotter: PlantedText) -> None:
     plain = by_hand(pool, clip, {}, "inpaint")
-    every = {number: [polygon for polygon, _ in lines] for number, lines in PLANTED.items()}
     # "a photo of thing number 3" shares "number" with the first line, and nothing with the second.
     shared = {number: [LINES[0][0]] for number in (0, 3)}
-    for area, areas in (("all", every), ("co", shared)):
+    for area, areas in (("all", POLYGONS), ("co", shared)):
         removed = by_hand(pool, clip, areas, "inpaint")
         expected = {number: removed[number] - plain[number] for number in plain}
-        found = scores(pool, relative_score(clip, None, planted(pool), area, control=False))
+        found = scores(pool, relative_score(clip, None, spotter, area, control=False))
         assert found == pytest.approx(expected, abs=3e-3)
         assert {number for number, value in found.items() if value == 0} == set(plain) - set(areas)
 
 
-def test_the_control_paints_over_areas_of_another_image(pool: Pool, clip: str) -> None:
+def test_the_control_paints_over_areas_of_another_image(pool: Pool, clip: str, spotter: PlantedText) -> None:
     plain = scores(pool, Clip(clip))
-    control = scores(pool, RandomAreaRemovedClip(clip, None, planted(pool), fill="inpaint"))
-    polygons = {number: [polygon for polygon, _ in lines] for number, lines in PLANTED.items()}
+    scorer = RandomAreaRemovedClip(clip, None, spotter, fill="inpaint")
+    control = scores(pool, scorer)
     painted = {
         donor: by_hand(pool, clip, dict.fromkeys(plain, areas), "inpaint")
-        for donor, areas in polygons.items()
+        for donor, areas in POLYGONS.items()
     }
     for number, score in control.items():
         donors = [donor for donor in painted if donor != number] if number in PLANTED else []
         expected = [painted[donor][number] for donor in donors] or [plain[number]]
         assert min(abs(score - value) for value in expected) < 3e-3
     assert {number for number in plain if control[number] != plain[number]} == set(PLANTED)
-
-
-def test_the_control_scores_alike_in_any_batch(pool: Pool, clip: str) -> None:
-    scorer = RandomAreaRemovedClip(clip, None, planted(pool), fill="inpaint")
+    lost = scores(pool, relative_score(clip, None, spotter, "all", control=True))
+    assert {number for number, value in lost.items() if value != 0} <= set(PLANTED)
     scorer.setup(CPU)
     scorer.fit(PoolBatches(pool, scorer))
     (batch,) = ShardReader(pool, "cpu").batches(pool.shards(scorer.sources)[0], scorer, Counter())
     assert scorer.score(batch.take([3, 0]))[::-1] == pytest.approx(scorer.score(batch)[[0, 3]], abs=1e-6)
-    control = scores(pool, relative_score(clip, None, planted(pool), "all", control=True))
-    assert {number for number, value in control.items() if value != 0} <= set(PLANTED)
 
 
 def test_the_control_scales_areas_to_images_of_another_shape(clip: str) -> None:
-    from benchmark.models.clip_models import load_clip
-
     rng = np.random.default_rng(0)
     shapes = ((20, 40, 3), (120, 60, 3))
     wide, tall = (Image.fromarray(rng.integers(0, 256, shape, np.uint8)) for shape in shapes)
@@ -134,20 +146,90 @@ def test_the_control_scales_areas_to_images_of_another_shape(clip: str) -> None:
     assert scorer.score(one(2, tall, [0, 0, 9, 0, 9, 9, 0, 9])) == pytest.approx([expected], abs=1e-5)
 
 
-def test_one_ocr_serves_all(pool: Pool, clip: str) -> None:
-    spotter = planted(pool)
-    scores(pool, TextRemovedClip(clip, None, spotter))
-    scores(pool, relative_score(clip, None, spotter, "all", control=False))
+def test_one_ocr_and_one_clip_serve_all(
+    pool: Pool, clip: str, spotter: PlantedText, monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for scorer in (
+        TextRemovedClip(clip, None, spotter),
+        relative_score(clip, None, spotter, "all", control=False),
+    ):
+        scores(pool, scorer)
     scores(pool, relative_score(clip, None, spotter, "co", control=False))
     assert (spotter.detected, spotter.read_lines) == (6, 4)
-
-
-def test_unknown_settings_are_the_users_mistake() -> None:
-    with pytest.raises(UserError, match="area=every must be detected or all or co"):
-        TextRemovedClip("unused", None, PlantedText({}), area="every")
-    with pytest.raises(UserError, match="fill=inpant must be surround or inpaint"):
-        TextRemovedClip("unused", None, PlantedText({}), fill="inpant")
-
-
-def test_the_embeddings_are_those_of_filter_clip(clip: str) -> None:
     assert TextRemovedClip(clip, None, PlantedText({})).features[0].key() == ClipFeatures(clip).key()
+
+
+BOX = [10, 12, 29, 12, 29, 21, 10, 21]  # corners, which are painted too
+INSIDE = np.s_[12:22, 10:30]
+RED = (200, 30, 60)
+
+
+def picture(background: tuple[int, int, int], size: tuple[int, int] = (60, 40)) -> np.ndarray:
+    return np.full((size[1], size[0], 3), background, np.uint8)
+
+
+def paint(pixels: np.ndarray, areas: list[list[int]], fill: str) -> np.ndarray:
+    return np.array(remove_areas(Image.fromarray(pixels), areas, fill)).astype(int)
+
+
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize(
+    "areas", [[BOX], [[10, 12, 24, 12, 24, 21, 10, 21], [16, 12, 29, 12, 29, 21, 16, 21]]]
+)
+def test_text_takes_the_colour_around_it(fill: str, areas: list[list[int]]) -> None:
+    pixels = picture(RED)
+    pixels[INSIDE] = 0
+    assert np.abs(paint(pixels, areas, fill) - RED).max() <= 4  # inpainting rounds
+
+
+def test_surround_is_the_mean_of_the_ring() -> None:
+    pixels = picture((0, 0, 0))
+    pixels[:, 20:] = 100  # the area lies across the middle, with as many pixels of each colour around it
+    painted = paint(pixels, [BOX], "surround")
+    assert (painted[INSIDE] == 50).all()
+    assert (painted[:12] == pixels[:12]).all()
+
+
+def test_inpainting_continues_the_surroundings() -> None:
+    pixels = picture((0, 0, 0))
+    pixels[:] = np.arange(60, dtype=np.uint8)[None, :, None] * 4
+    broken = pixels.copy()
+    broken[INSIDE] = 255
+    painted = paint(broken, [BOX], "inpaint")
+    assert np.abs(painted[INSIDE] - pixels[INSIDE]).mean() < 8
+    assert (painted[:12] == pixels[:12]).all()
+
+
+def test_other_text_does_not_colour_an_area() -> None:
+    pixels = picture((200, 200, 200))
+    pixels[INSIDE] = 0
+    pixels[23:30, 10:30] = 0  # a second line right under the first
+    assert (paint(pixels, [BOX, [10, 23, 29, 23, 29, 29, 10, 29]], "surround") == 200).all()
+    pixels = picture(RED)
+    pixels[5:35, 5:55] = 0  # an area within other text takes the mean of all other pixels
+    areas = [[5, 5, 54, 5, 54, 34, 5, 34], [25, 18, 30, 18, 30, 22, 25, 22]]
+    assert (paint(pixels, areas, "surround") == RED).all()
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_unusual_areas_and_sizes(fill: str) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
+    for polygon in (
+        [-50, -50, 200, -50, 200, 200, -50, 200], [100, 100, 120, 100, 120, 110, 100, 110],
+        [5, 5, 5, 5, 5, 5], [5, 5, 50, 5],
+    ):  # everything, outside, a point, a line  # fmt: skip
+        assert paint(pixels, [polygon], fill).shape == (40, 60, 3)
+    for size in ((1, 1), (1, 300), (3000, 2)):
+        assert max(paint(picture(RED, size), [[0, 0, 1, 0, 1, 1, 0, 1]], fill).shape) <= MAX_SIDE
+    pixels = picture((0, 40, 80))
+    pixels[:10] = (200, 40, 0)  # a quarter of the image; text all over it becomes its mean colour
+    assert (paint(pixels, [[0, 0, 59, 0, 59, 39, 0, 39]], fill) == (50, 40, 60)).all()
+
+
+def test_large_pictures_are_shrunk_with_their_areas() -> None:
+    pixels = picture(RED, (1200, 800))
+    pixels[240:440, 200:600] = 0
+    painted = paint(pixels, [[190, 230, 610, 230, 610, 450, 190, 450]], "surround")
+    assert painted.shape == (341, 512, 3)
+    assert np.abs(painted - RED).max() <= 1

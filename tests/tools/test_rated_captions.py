@@ -3,20 +3,18 @@
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from scipy.stats import spearmanr
 
 from benchmark.core.batch import Batch
-from benchmark.run.config import CONF, make_filter, register_resolvers
+from benchmark.run.config import make_filter
 from pairsift.studies.icc.demo_captions import annotated_captions, demo_captions
+from tests.jobs import compose_config
 from tests.pools import numbered_uids
 from tools.demo_world.concreteness import concreteness
 
 
 def score(texts: list[str], *overrides: str):
-    register_resolvers()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        scorer = make_filter(compose("config", list(overrides)))
+    scorer = make_filter(compose_config(*overrides))
     scorer.setup(torch.device("cpu"))
     return scorer.score(Batch(numbered_uids(len(texts)), texts))
 

@@ -35,10 +35,8 @@ def cc3m(data: Path) -> list[str]:
 
 
 def coco(data: Path) -> list[str]:
-    files = [
-        *sorted(data.glob("coco_mini/annotations/*captions*.json")),
-        data / "coco_golden_eval" / "small_captions_val2014.json",
-    ]
+    files = sorted(data.glob("coco_mini/annotations/*captions*.json"))
+    files.append(data / "coco_golden_eval" / "small_captions_val2014.json")
     captions = [a["caption"] for file in files for a in json.loads(file.read_text())["annotations"]]
     return list(dict.fromkeys(captions))
 

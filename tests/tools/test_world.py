@@ -1,6 +1,7 @@
 """Scenes: the content of each domain, the positions of things, and disjoint random streams."""
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,13 +16,6 @@ from tools.demo_world.words import IN_PATTERNS, NEAR_PATTERNS, OUT_PATTERNS
 
 def scenes(domain: str, number: int) -> list[Scene]:
     return [sample_scene(generator("evaluation", i, 0), domain) for i in range(number)]
-
-
-def test_in_domain_scenes_show_in_domain_kinds_only():
-    shown = scenes("in", 3000)
-    assert {t.kind for s in shown for t in s.things} == set(IN_KINDS)
-    assert {t.pattern for s in shown for t in s.things} == set(IN_PATTERNS)
-    assert {s.place for s in shown} == set(PLACES)
 
 
 @pytest.mark.parametrize(
@@ -48,33 +42,22 @@ HOLDS = {
 }
 
 
-def test_relations_hold_between_the_first_two_things():
+def test_in_domain_scenes_show_in_domain_things_in_their_relations():
     shown = scenes("in", 3000)
+    assert {t.kind for s in shown for t in s.things} == set(IN_KINDS)
+    assert {t.pattern for s in shown for t in s.things} == set(IN_PATTERNS)
+    assert {s.place for s in shown} == set(PLACES)
     assert all((s.relation == "") == (len(s.things) == 1) for s in shown)
     assert not [s for s in shown if s.relation and not HOLDS[s.relation](*s.things[:2])]
     counts = Counter(s.relation for s in shown if s.relation)
     assert set(counts) == set(HOLDS)
     assert min(counts.values()) > 20
-
-
-def test_a_thing_on_display_is_alone():
-    shown = on_display(scenes("in", 1)[0])
-    assert len(shown.things) == 1
-    assert shown.place == "studio"
+    alone = on_display(shown[0])
+    assert (len(alone.things), alone.place) == (1, "studio")
 
 
 def test_no_two_samples_share_a_random_stream():
-    first = {
-        (draw, index, seed): generator(draw, index, seed).integers(1 << 62)
-        for draw in DRAWS
-        for index in (0, 1, 2, 1_000_000)
-        for seed in (0, 1, 7)
-    }
+    streams = [generator(*of) for of in product(DRAWS, (0, 1, 2, 1_000_000), (0, 1, 7))]
     # The stock of near-duplicates has a fourth word, 1: SeedSequence pads with zeros, so it stays apart.
-    stock = {
-        (draw, g): np.random.default_rng([0, DRAWS[draw], g, 1]).integers(1 << 62)
-        for draw in DRAWS
-        for g in (0, 1)
-    }
-    values = [*first.values(), *stock.values()]
-    assert len(set(values)) == len(values)
+    streams += [np.random.default_rng([0, DRAWS[draw], group, 1]) for draw in DRAWS for group in (0, 1)]
+    assert len({stream.integers(1 << 62) for stream in streams}) == len(streams)

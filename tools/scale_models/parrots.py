@@ -18,8 +18,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from pairsift.demo.letters import Image
-from pairsift.demo.text_rendering import render_text
+from pairsift.demo.text_rendering import Image, render_text
 from tools.demo_world.draws import generator
 from tools.demo_world.noise import Pair
 from tools.scale_models.clip import evaluate, learn, load

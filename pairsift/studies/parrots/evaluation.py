@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
@@ -87,10 +88,9 @@ def evaluate(
     left_out = Counter(sorted(str(reason) for reason in reasons if reason))
     rendered = rows[[reason is None for reason in reasons]]
     if not len(rendered):
-        counts = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
         raise UserError(
-            f"task.vocabulary: none of {len(rows):,} n-grams of {vocabulary.source} can be rendered ({counts});"
-            " give texts in Latin letters"
+            f"task.vocabulary: none of {len(rows):,} n-grams of {vocabulary.source} can be rendered"
+            f" ({counts(left_out)}); give texts in Latin letters"
         )
     texts = [vocabulary.ngrams[row] for row in rendered]
     similarities = measure(model.encoder, texts, seed)

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
 from benchmark.models.checkpoints import revision
@@ -30,8 +31,8 @@ def text_spotting(job: Job) -> None:
     vocabulary = load_vocabulary(job)
     evaluation = evaluate(model, vocabulary, sample=job.cfg.task.sample, seed=job.seed)
     if evaluation.left_out:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in evaluation.left_out.items())
-        log.warning("text spotting: of %s n-grams left out: %s", f"{evaluation.drawn:,}", reasons)
+        left_out = counts(evaluation.left_out)
+        log.warning("text spotting: of %s n-grams left out: %s", f"{evaluation.drawn:,}", left_out)
     path = write_record(job.results_dir, evaluation)
     print_tables(text_spotting_tables(read_records(job.results_dir, TextSpottingEvaluation)))
     print_result(str(path))
@@ -45,7 +46,7 @@ def load_vocabulary(job: Job) -> Vocabulary:
         texts = captions(job.pool, drops)
         vocabulary = count_ngrams(texts, f"captions of {job.pool.name}", task.ngram, task.top)
         if drops:
-            log.warning("text spotting: captions left out: %s", dict(drops))
+            log.warning("text spotting: captions left out: %s", counts(drops))
     elif str(task.vocabulary) == OCR:
         texts = image_texts(job.pool, build(job.cfg.ocr), job.engine)
         vocabulary = count_ngrams(texts, f"text in images of {job.pool.name}", task.ngram, task.top)

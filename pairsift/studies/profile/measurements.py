@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmark.core.batch import NO_SCORE
+from benchmark.core.batch import NO_SCORE, counts
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidArray, find_uids, unite_uids
 from benchmark.engine.base import Engine
@@ -83,15 +83,12 @@ def measure(
     measured, unscored = join(tables, legible)
     drops: Counter[str] = Counter()
     for table in tables.values():
-        drops |= (
-            table.drops
-        )  # the largest count: all filters read the same pool, so they drop the same samples
+        drops |= table.drops  # the largest count: filters that read the same pool drop the same samples
     if unscored:
         drops[NO_SCORE] += unscored
     if not len(measured):
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(drops.items()))
         raise UserError(
-            f"pool={pool.name}: no sample can be profiled ({reasons}); choose a pool with captions and images"
+            f"pool={pool.name}: no sample can be profiled ({counts(drops)}); choose a pool with captions and images"
         )
     return measured, drops, total_cost(add_filters(table.costs for table in tables.values())).clock
 

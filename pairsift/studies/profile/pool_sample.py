@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.progress import tracked
@@ -58,11 +59,9 @@ class PoolSample(Pool):
             sizes[shards[number]] = self._usable(shards[number])
         self.drawn_from = sum(sizes.values())
         if not self.drawn_from:
-            reasons = (
-                ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.unusable.items())) or "empty"
-            )
             raise UserError(
-                f"pool.url={self.url} has no usable sample ({reasons}); give a pool with captions and images"
+                f"pool.url={self.url} has no usable sample ({counts(self.unusable) or 'empty'}); give a pool with"
+                " captions and images"
             )
         chosen = np.sort(rng.choice(self.drawn_from, min(count, self.drawn_from), replace=False))
         starts = np.cumsum([0, *sizes.values()])

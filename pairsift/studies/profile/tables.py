@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from benchmark.core.batch import counts
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from pairsift.studies.profile.profiling import Cluster, Profile
 from pairsift.studies.profile.statistics import Estimate
@@ -93,16 +94,12 @@ def notes(profile: Profile) -> list[str]:
     """Return counts of the samples that are not in the tables, by reason."""
     lines = []
     if profile.drops:
-        lines.append(f"Dropped: {_counts(profile.drops)}.")
+        lines.append(f"Dropped: {counts(profile.drops)}.")
     if profile.unusable:
-        lines.append(f"Unusable samples in the same shards: {_counts(profile.unusable)}.")
+        lines.append(f"Unusable samples in the same shards: {counts(profile.unusable)}.")
     if profile.sample is not None and profile.drawn_from is not None and profile.drawn_from < profile.sample:
         lines.append(f"The pool has only {profile.drawn_from:,} usable samples.")
     return lines
-
-
-def _counts(reasons: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
 
 
 def _row(label: str, estimate: Estimate, form: Format) -> list[Cell]:

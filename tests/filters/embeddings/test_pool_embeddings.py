@@ -5,11 +5,9 @@ import pytest
 
 from benchmark.core.errors import UserError
 from filters.embeddings.pool_embeddings import (
-    check_width,
     outer_sum,
     quadratic,
     read_target,
-    target_digest,
 )
 
 
@@ -17,8 +15,6 @@ def test_a_target_is_read_as_unit_vectors(tmp_path: Path) -> None:
     for kind in (np.float16, np.float32, np.float64):
         np.save(tmp_path / "target.npy", np.array([[3, 4], [0, 2]], kind))
         assert read_target(str(tmp_path / "target.npy")) == pytest.approx(np.array([[0.6, 0.8], [0, 1]]))
-    (tmp_path / "copy.npy").write_bytes((tmp_path / "target.npy").read_bytes())
-    assert target_digest(str(tmp_path / "target.npy")) == target_digest(str(tmp_path / "copy.npy"))
 
 
 @pytest.mark.parametrize(
@@ -36,24 +32,18 @@ def test_a_target_of_another_shape_or_type_is_refused(array: np.ndarray, tmp_pat
 
 def test_a_target_file_without_an_array_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "target.npy"
-    with pytest.raises(UserError, match="not found"):
-        read_target(str(path))
-    for content in (b"", b"text", b"\x93NUMPY\x01\x00"):
+    np.savez(tmp_path / "many.npz", a=np.ones((2, 2)))
+    np.save(path, np.array([{"a": 1}]), allow_pickle=True)
+    for content in (
+        b"",
+        b"text",
+        b"\x93NUMPY\x01\x00",
+        path.read_bytes(),
+        (tmp_path / "many.npz").read_bytes(),
+    ):
         path.write_bytes(content)
         with pytest.raises(UserError, match="must be a numpy file"):
             read_target(str(path))
-    np.save(path, np.array([{"a": 1}]), allow_pickle=True)
-    with pytest.raises(UserError, match="must be a numpy file"):
-        read_target(str(path))
-    np.savez(tmp_path / "many.npz", a=np.ones((2, 2)))
-    with pytest.raises(UserError, match="must be a numpy file"):
-        read_target(str(tmp_path / "many.npz"))
-
-
-def test_a_target_of_another_width_is_refused() -> None:
-    check_width(3, np.ones((2, 3)))
-    with pytest.raises(UserError, match="4 dimensions, the pool's have 3"):
-        check_width(4, np.ones((2, 3)))
 
 
 def test_moments_and_forms_equal_the_plain_loops(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,10 @@
 import json
 
 import numpy as np
-import pytest
-import torch
 from PIL import Image
 
 from benchmark.core.batch import Batch
 from filters.ocr.features import MAX_CHARACTERS, Line, TextDetection, TextRecognition, TextSpotter
-from filters.ocr.rapid import RapidSpotter
-from tests.extras import needs_extra
 from tests.pools import numbered_uids
 
 
@@ -70,17 +66,3 @@ def test_the_same_settings_share_a_cache_and_others_do_not() -> None:
     assert recognition.features[0].key() == TextDetection(Scripted()).key()
     assert recognition.key() != TextRecognition(Scripted(2)).key()
     assert TextDetection.needs == TextRecognition.needs == {"image"}
-
-
-@pytest.mark.slow
-@needs_extra("ocr")
-def test_both_steps_with_the_real_engine() -> None:
-    recognition = TextRecognition(RapidSpotter())
-    (detection,) = recognition.features
-    recognition.setup(torch.device("cpu"))
-    detection.setup(torch.device("cpu"))
-    blank = batch(64, 64)
-    found = detection.extract(blank)
-    assert found == {"polygons": [[], []]}
-    read = recognition.extract(batch(64, 64, polygons=ragged(found["polygons"])))
-    assert read == {"words": [[], []], "confidences": [[], []]}

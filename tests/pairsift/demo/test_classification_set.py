@@ -12,7 +12,7 @@ from pairsift.demo.classification_set import ClassesConfig, demo_classes, ensure
 from pairsift.demo.vocabulary import IN_KINDS
 from tools.demo_world.scenes import single_thing
 
-CONFIG = ClassesConfig(train=2, test=1, image_size=64, jpeg_quality=88)
+CONFIG = ClassesConfig(train=2, test=1, image_size=32, jpeg_quality=88)
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -45,7 +45,7 @@ def test_it_loads_as_a_classification_set() -> None:
     assert sorted(dataset.classes) == sorted(IN_KINDS)
     assert dataset.train is not None
     assert (len(dataset.test), len(dataset.train())) == (len(IN_KINDS), 2 * len(IN_KINDS))
-    assert dataset.test[0].load().size == (64, 64)
+    assert dataset.test[0].load().size == (32, 32)
 
 
 def test_a_scene_has_one_thing_of_the_kind() -> None:

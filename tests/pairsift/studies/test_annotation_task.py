@@ -94,21 +94,18 @@ def test_an_even_draw_scores_captions_first(
             return np.where([text == "a dog" for text in batch.texts], 0.9, 0.1).astype(np.float32)
 
     monkeypatch.setattr("pairsift.studies.annotation.make_filters", lambda *_: {"a": Halved(), "b": Halved()})
-    for seed in range(3):
+    for seed in range(2):
         annotation(job_of(tmp_path, "task.count=2", "task.draw=even", f"seed={seed}"))
         assert ",a dog," in Path(capsys.readouterr().out.splitlines()[-1]).read_text()
 
 
 def test_ratings_are_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sheets = [
-        sheet(
-            tmp_path,
-            f"r{n}",
-            {f"caption {unit}{'!' * unit}": value.strip(".") for unit, value in enumerate(line.split())},
-        )
-        for n, line in enumerate(OBSERVERS)
-    ]
-    files = ",".join(map(str, sheets))
+    sheets = []
+    for n, line in enumerate(OBSERVERS):
+        values = enumerate(line.split())
+        ratings = {f"caption {unit}{'!' * unit}": value.strip(".") for unit, value in values}
+        sheets.append(str(sheet(tmp_path, f"r{n}", ratings)))
+    files = ",".join(sheets)
     annotation(job_of(tmp_path, "task.question=informativeness", f"task.ratings_back=[{files}]"))
     printed = capsys.readouterr().out
     assert " 0.849" in printed
@@ -118,11 +115,8 @@ def test_ratings_are_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str
     by_text = dict(zip(means.texts, means.ratings, strict=True))
     assert by_text["caption 1!"] == pytest.approx(9 / 4)
     assert by_text["caption 11!!!!!!!!!!!"] == 3
-
-
-def test_a_guarded_caption_is_itself_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ratings = {"'=HYPERLINK(1)": "0", "''tis hope": "2", "a dog": "3"}
-    files = ",".join(str(sheet(tmp_path, name, ratings)) for name in ("a", "b"))
+    guarded = {"'=HYPERLINK(1)": "0", "''tis hope": "2", "a dog": "3"}  # as the form writes them
+    files = ",".join(str(sheet(tmp_path, name, guarded)) for name in ("a", "b"))
     annotation(job_of(tmp_path, f"task.ratings_back=[{files}]"))
     path = Path(capsys.readouterr().out.splitlines()[-1])
     assert read_annotations(path).texts == ["=HYPERLINK(1)", "'tis hope", "a dog"]
@@ -151,9 +145,8 @@ def test_comments_beside_their_images_are_counted_by_decision(
     assert form.name == "coco-informativeness-random-500-seed0.html"
     with table.open(newline="") as file:
         drawn = list(csv.DictReader(file))
-    assert {row["caption"] for row in drawn} == {
-        "a dog", "three words <i>", "four words here", "hm", "nice"
-    }  # two at most of each decision  # fmt: skip
+    captions = {"a dog", "three words <i>", "four words here", "hm", "nice"}  # two at most of each decision
+    assert {row["caption"] for row in drawn} == captions
     for name, more in ("a", 0), ("b", 2):
         with (tmp_path / f"{name}.csv").open("w", newline="") as file:
             rated = [(row["uid"], row["caption"], 6 * len(row["caption"]) + more) for row in drawn]

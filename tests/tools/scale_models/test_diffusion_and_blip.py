@@ -37,10 +37,10 @@ def test_blip_with_vit_weights_gives_the_vits_output() -> None:
 def test_diffusion_images_match_their_captions() -> None:
     pipeline = diffusion.load(MODELS / "diffusion")
     assert type(pipeline).__name__ == "StableDiffusionPipeline"
-    parts = [type(part).__name__ for part in (pipeline.vae, pipeline.unet, pipeline.text_encoder)]
-    assert parts == ["AutoencoderKL", "UNet2DConditionModel", "CLIPTextModel"]
-    assert type(pipeline.tokenizer).__name__ == "CLIPTokenizer"
-    assert type(pipeline.scheduler).__name__ == "DPMSolverMultistepScheduler"
+    parts = (pipeline.vae, pipeline.unet, pipeline.text_encoder, pipeline.tokenizer, pipeline.scheduler)
+    assert [type(part).__name__ for part in parts] == [
+        "AutoencoderKL", "UNet2DConditionModel", "CLIPTextModel", "CLIPTokenizer", "DPMSolverMultistepScheduler",
+    ]  # fmt: skip
     assert {pipeline.unet.dtype, pipeline.vae.dtype, pipeline.text_encoder.dtype} == {torch.float32}
     pairs = held_out(32, diffusion.FIRST)
     captions = [pairs[i].caption for i in range(len(pairs))]
@@ -66,15 +66,11 @@ def test_the_autoencoder_reconstructs_images() -> None:
 @pytest.mark.slow
 def test_blip_captions_match_their_images() -> None:
     model, processor = blip.load(MODELS / "blip")
-    assert (type(model).__name__, type(processor).__name__) == (
-        "BlipForConditionalGeneration",
-        "BlipProcessor",
-    )
-    assert type(processor.tokenizer).__name__ == "BertTokenizer"
+    classes = [type(part).__name__ for part in (model, processor, processor.tokenizer)]
+    assert classes == ["BlipForConditionalGeneration", "BlipProcessor", "BertTokenizer"]
     assert model.dtype == torch.float32
-    pixels = processor.image_processor([held_out(1, blip.FIRST)[0].image], return_tensors="pt")[
-        "pixel_values"
-    ]
+    image = held_out(1, blip.FIRST)[0].image
+    pixels = processor.image_processor([image], return_tensors="pt")["pixel_values"]
     assert pixels.shape == (1, 3, 64, 64)
     beams = model.generate(pixels, num_beams=5, num_return_sequences=5, max_new_tokens=30)
     texts = processor.batch_decode(beams, skip_special_tokens=True)

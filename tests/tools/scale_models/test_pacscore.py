@@ -31,9 +31,8 @@ def test_info_nce_equals_hand_computed_value() -> None:
 def test_projections_reproduce_the_models_embeddings() -> None:
     clip = load_clip(CLIP, None, CPU)
     projections = Projections(clip.model)
-    images = [
-        Image.fromarray(np.random.default_rng(i).integers(0, 256, (90, 70, 3), np.uint8)) for i in range(3)
-    ]
+    rng = np.random.default_rng(0)
+    images = [Image.fromarray(rng.integers(0, 256, (90, 70, 3), np.uint8)) for _ in range(3)]
     texts = ["a red ball", "", "two dogs on the beach " * 20]
     with torch.no_grad():
         embeddings = projections.images(pacscore.image_inputs(clip, images)).numpy()
@@ -51,18 +50,10 @@ def test_training_changes_only_the_projections(tmp_path: Path) -> None:
     assert {name for name in before if not torch.equal(before[name], after[name])} == CHANGED
 
 
-# The tests below are about the shipped weights.
-
-
-def test_shipped_projections_are_small_and_half_precision() -> None:
-    weights = load_file(SHIPPED)
-    assert weights.keys() == CHANGED
-    assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
-    assert SHIPPED.stat().st_size < 170_000
-
-
 @pytest.mark.slow
 def test_shipped_projections_retrieve_better_than_the_base() -> None:
+    assert load_file(SHIPPED).keys() == CHANGED
+    assert SHIPPED.stat().st_size < 170_000
     figures = pacscore.evaluate(SHIPPED.parent, 200, 0)
     assert figures["recall_at_1_of_500"] > figures["before_recall_at_1_of_500"]
     assert figures["prefers_own_caption"] > 0.9

@@ -14,12 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from benchmark.core.batch import Batch
 from benchmark.core.cached_files import intact
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import progress
 from benchmark.core.temporaries import whole_files
-from benchmark.core.uids import UID_DTYPE, decode_uids
+from benchmark.core.uids import decode_uids
 from benchmark.engine.base import Engine
 from benchmark.models.checkpoints import locate_checkpoint, revision
 from benchmark.pool.layout import Shard
@@ -34,6 +33,7 @@ from pairsift.studies.icc.building.bridge_training import train_bridge
 from pairsift.studies.icc.building.captions import CaptionSets, write_split
 from pairsift.studies.icc.building.steps import FinishedStep, Steps
 from pairsift.studies.icc.building.training import Recipe, distill
+from pairsift.studies.icc.concreteness.evaluation import score_texts
 from pairsift.studies.icc.concreteness.rated_texts import RatedTexts
 
 Array = npt.NDArray[np.float32]
@@ -189,12 +189,7 @@ def score_captions(checkpoint: Path, texts: Sequence[str], device: torch.device)
     """Return the scores of `texts` by the distilled scorer in `checkpoint`, shape (n,)."""
     scorer = DistilledScorer(str(checkpoint))
     scorer.setup(device)
-    size = scorer.batch_size
-    parts = [
-        scorer.score(Batch(np.zeros(len(part), UID_DTYPE), part))
-        for part in (list(texts[start : start + size]) for start in range(0, len(texts), size))
-    ]
-    return np.concatenate(parts)
+    return np.asarray(score_texts(scorer, list(texts)), np.float32)
 
 
 def _read_texts(path: Path) -> list[str]:

@@ -65,11 +65,9 @@ def check_needs(scorer: Filter, name: str) -> None:
 
 def fit(scorer: Filter, pool: Callable[[], Pool], engine: Engine) -> None:
     """Fit the filter, or the parts of a composite, to the pool if it needs corpus statistics; most do not."""
-    if isinstance(scorer, Composite):
-        for part in scorer.filters.values():
-            fit(part, pool, engine)
-    elif scorer.corpus_dependent:
-        fit_filter(pool(), scorer, engine)
+    for leaf in scorer.leaves():
+        if leaf.corpus_dependent:
+            fit_filter(pool(), leaf, engine)
 
 
 def set_up(scorer: Filter, device: Device) -> None:

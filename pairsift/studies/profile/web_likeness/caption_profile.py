@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json, hash_text
 from benchmark.core.progress import tracked
@@ -75,9 +76,9 @@ def sample_captions(pool: Pool, count: int, seed: int) -> list[str]:
         batches = pool.batches(shards[number], TEXT, max(ROWS, count), unusable)
         captions += next((batch.texts for batch in batches if batch.texts), [])
     if not captions:
-        reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(unusable.items())) or "empty"
         raise UserError(
-            f"pool.url={pool.url} has no usable caption ({reasons}); name their column with pool.columns.text"
+            f"pool.url={pool.url} has no usable caption ({counts(unusable) or 'empty'}); name their column with"
+            " pool.columns.text"
         )
     rows = rng.choice(len(captions), min(count, len(captions)), replace=False)
     return [captions[row] for row in rows]

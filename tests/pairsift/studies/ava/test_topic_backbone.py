@@ -63,18 +63,17 @@ class Constant(nn.Module):
         return torch.tensor([[0.5, 0.25, 0.25]]).log().expand(len(pixels), 3)
 
 
-def test_the_loss_by_hand() -> None:
+def test_the_loss_and_its_references_by_hand() -> None:
     inputs = {"pixel_values": torch.zeros(2, 1), "topics": torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])}
     total, count = TopicLoss(Constant())(inputs)
     assert total.item() == pytest.approx((0.5 * math.log(2) + 0.5 * math.log(4)) + math.log(4))
     assert count == 2
-
-
-def test_what_a_loss_is_compared_with_by_hand() -> None:
     uids = encode_uids([f"{n:032x}" for n in range(2)])
-    assert TopicLabels(uids, np.eye(2, dtype=np.float32)).references() == pytest.approx((0, math.log(2)))
-    half = np.full((2, 2), 0.5, np.float32)
-    assert TopicLabels(uids, half).references() == pytest.approx((math.log(2), math.log(2)))
+    for topics, entropy in (
+        (np.eye(2, dtype=np.float32), 0),
+        (np.full((2, 2), 0.5, np.float32), math.log(2)),
+    ):
+        assert TopicLabels(uids, topics).references() == pytest.approx((entropy, math.log(2)))
 
 
 @torch.inference_mode()
@@ -91,10 +90,7 @@ def test_it_learns_planted_labels_and_timm_loads_the_folder(tmp_path: Path) -> N
     assert own < report.final_loss < constant
     images = [Halves(40, 1)[n].image for n in range(40)]
     topics = predict(backbone, images)
-    assert (
-        topics.argmax(1) == np.arange(40) % 2 * 2
-    ).mean() > 0.9  # of images it has not seen; chance: a half
-
+    assert (topics.argmax(1) == np.arange(40) % 2 * 2).mean() > 0.9  # of images it has not seen
     loaded: Any = timm.create_model(f"local-dir:{tmp_path / 'model'}", pretrained=True)
     assert (loaded.num_classes, loaded.pretrained_cfg["input_size"]) == (3, (3, 32, 32))
     assert "license" not in loaded.pretrained_cfg or not loaded.pretrained_cfg["license"]
@@ -109,9 +105,8 @@ def test_the_whole_image_is_seen() -> None:
     photo = Image.fromarray(np.random.default_rng(0).integers(0, 256, (47, 95, 3), dtype=np.uint8))
     (pixels,) = backbone.processor(images=[photo], return_tensors="pt")["pixel_values"]
     mean, std = (torch.tensor(backbone.model.pretrained_cfg[name])[:, None, None] for name in ("mean", "std"))
-    by_hand = (
-        np.asarray(photo.resize((32, 32), Image.Resampling.BILINEAR), np.float32).transpose(2, 0, 1) / 255
-    )
+    resized = np.asarray(photo.resize((32, 32), Image.Resampling.BILINEAR), np.float32)
+    by_hand = resized.transpose(2, 0, 1) / 255
     assert (pixels * std + mean).numpy() == pytest.approx(by_hand, abs=1e-5)
 
 
@@ -135,12 +130,8 @@ def test_mistakes() -> None:
 
 
 def test_every_setting_and_other_labels_train_again() -> None:
-    changed = [
-        make(planted(4), "test_vit"),
-        make(planted(4), size=64),
-        make(planted(4), lr=1.0),
-        make(planted(6)),
-    ]
+    four = planted(4)
+    changed = [make(four, "test_vit"), make(four, size=64), make(four, lr=1.0), make(planted(6))]
     same, other = make(planted(4)), make(planted(4), workers=3, validate_every=5)
     keys = [training_fingerprint(model, "sha", "cpu") for model in (same, other, *changed)]
     assert keys[0] == keys[1]

@@ -30,7 +30,7 @@ def samples(count: int) -> list[Sample]:
 @pytest.mark.parametrize("kind", ["blip", "llava"])
 def test_a_description_does_not_depend_on_the_batch(kind: str, tmp_path: Path) -> None:
     checkpoint = demo_model("blip") if kind == "blip" else str(llava_model(tmp_path))
-    given = samples(5)
+    given = samples(3)
     together = Describe(checkpoint, PROMPT, max_new_tokens=6)
     alone = Describe(checkpoint, PROMPT, max_new_tokens=6, batch_size=1)
     for augmenter in (together, alone):

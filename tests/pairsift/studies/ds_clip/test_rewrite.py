@@ -44,29 +44,23 @@ def test_five_examples_are_sampled_by_uid() -> None:
     }
 
 
-def test_a_rewrite_ends_at_the_first_newline(tmp_path: Path) -> None:
-    following = {"==>": "one", "one": "two", "two": "\n", "\n": "three", "three": "one"}
-    assert (
-        rewrite(repeating_model(tmp_path, following)).captions([sample(0, "x"), sample(1, "y z")])
-        == ["one two"] * 2
-    )
-
-
-def test_a_rewrite_ends_at_77_words_or_the_end_token(tmp_path: Path) -> None:
-    endless = rewrite(repeating_model(tmp_path / "endless", {"==>": "one", "one": "one"}))
-    assert endless.captions([sample(0, "x")]) == [" ".join(["one"] * 77)]
-    ending = rewrite(repeating_model(tmp_path / "ending", {"==>": "one", "one": "</s>"}))
-    assert ending.captions([sample(0, "x")]) == ["one"]
-
-
-def test_an_immediate_newline_gives_an_empty_rewrite(tmp_path: Path) -> None:
-    made = rewrite(repeating_model(tmp_path, {"==>": "\n", "\n": "one", "one": "one"}))
-    assert made.captions([sample(0, "x")]) == [""]
-
-
-def test_a_short_context_drops_examples_not_the_caption(tmp_path: Path) -> None:
-    made = rewrite(repeating_model(tmp_path, {"==>": "one", "one": "one"}, positions=12))
-    assert made.captions([sample(0, "word " * 500), sample(1, "x" * 5000)]) == ["one one one one one one"] * 2
+@pytest.mark.parametrize(
+    ("following", "positions", "caption", "written"),
+    [
+        ({"==>": "one", "one": "two", "two": "\n", "\n": "three", "three": "one"}, 1024, "y z", "one two"),
+        ({"==>": "one", "one": "one"}, 1024, "x", " ".join(["one"] * 77)),
+        ({"==>": "one", "one": "</s>"}, 1024, "x", "one"),
+        ({"==>": "\n", "\n": "one", "one": "one"}, 1024, "x", ""),
+        # A short context drops examples, not the caption.
+        ({"==>": "one", "one": "one"}, 12, "word " * 500, "one one one one one one"),
+    ],
+    ids=["newline", "77 words", "end token", "empty", "short context"],
+)
+def test_the_end_of_a_rewrite(
+    following: dict[str, str], positions: int, caption: str, written: str, tmp_path: Path
+) -> None:
+    made = rewrite(repeating_model(tmp_path, following, positions))
+    assert made.captions([sample(0, caption), sample(1, "x")]) == [written] * 2
 
 
 def test_a_rewrite_does_not_depend_on_the_batch_or_order() -> None:

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import torch
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
+
+from tests.filters.generators import following_model, llama_config
 
 SPECIAL = ["<unk>", "<s>", "</s>", "<image>"]
-WIDTH = 16
 
 
 def line_tokenizer(words: list[str]) -> PreTrainedTokenizerFast:
@@ -21,30 +22,10 @@ def line_tokenizer(words: list[str]) -> PreTrainedTokenizerFast:
     )  # fmt: skip
 
 
-def llama_config(size: int, positions: int) -> LlamaConfig:
-    return LlamaConfig(
-        vocab_size=size, hidden_size=WIDTH, intermediate_size=WIDTH, num_hidden_layers=1, num_attention_heads=1,
-        max_position_embeddings=positions, bos_token_id=1, eos_token_id=2, pad_token_id=None,
-        tie_word_embeddings=False,
-    )  # fmt: skip
-
-
 def repeating_model(folder: Path, following: dict[str, str], positions: int = 1024) -> Path:
     """A Llama that generates after each token the one that `following` gives for it."""
     words = sorted({word for pair in following.items() for word in pair} - {"\n", "</s>"})
-    tokenizer = line_tokenizer(words)
-    tokenizer.save_pretrained(folder)
-    model = LlamaForCausalLM(llama_config(len(tokenizer), positions))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-        model.model.norm.weight.fill_(1)
-        model.model.embed_tokens.weight.copy_(torch.eye(len(tokenizer), WIDTH))
-        for word, after in following.items():
-            here, there = tokenizer.convert_tokens_to_ids([word, after])
-            model.lm_head.weight[there, here] = 1
-    model.save_pretrained(folder)
-    return folder
+    return following_model(folder, line_tokenizer(words), following, positions)
 
 
 def llava_model(folder: Path) -> Path:

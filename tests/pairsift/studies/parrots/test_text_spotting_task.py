@@ -31,12 +31,8 @@ def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> No
     done = run(TASK, *demo, "task.ngram=2", f"results_dir={tmp_path}")
     found = read(done)
     # "a photo", "photo of", "of thing", "thing number", and "number 0" to "number 5"
-    assert (found["distinct"], found["kept"], found["overall"]["texts"], found["occurrences"]) == (
-        10,
-        10,
-        10,
-        30,
-    )
+    assert (found["distinct"], found["kept"], found["occurrences"]) == (10, 10, 30)
+    assert found["overall"]["texts"] == 10
     assert [b["summary"]["texts"] for b in found["frequency"]] == [10]
     assert -1 <= found["overall"]["mean"] <= 1
     assert found["overall"]["std"] > 0
@@ -55,9 +51,8 @@ def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Pa
     from downstream.training.trainer import TrainConfig
 
     training = TrainConfig(samples_seen=8, batch_size=8, lr=1e-3)
-    encoder = DualEncoder(
-        demo_model("vit"), demo_model("bert"), training, True, True, 16, 8, Unlocked(16, True, False)
-    )
+    parts = demo_model("vit"), demo_model("bert"), training
+    encoder = DualEncoder(*parts, True, True, 16, 8, Unlocked(16, True, False))
     encoder.build(torch.device("cpu"))
     folder = tmp_path / "trained" / "dual"
     (folder / "model").mkdir(parents=True)

@@ -81,12 +81,8 @@ def test_lines_and_the_column_of_texts_are_read(tmp_path: Path) -> None:
 
 def test_lines_of_an_image_are_one_text(tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path, [rows(2), rows(1, start=2)])))
-    images = [
-        image
-        for shard in pool.shards(IMAGE)
-        for b in pool.batches(shard, IMAGE, 9, Counter())
-        for image in b.images
-    ]
+    batches = [batch for shard in pool.shards(IMAGE) for batch in pool.batches(shard, IMAGE, 9, Counter())]
+    images = [image for batch in batches for image in batch.images]
     lines = [[(CORNER, "KEEP calm"), (FOOT, "SALE")], [], [(FOOT, "calm SALE")]]
     spotter = PlantedText(dict(zip(map(PlantedText.name, images), lines, strict=True)))
     engine = LocalEngine("cpu", 1)

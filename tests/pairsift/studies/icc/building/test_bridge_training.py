@@ -1,8 +1,3 @@
-import signal
-import subprocess
-import sys
-import time
-
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -71,41 +66,3 @@ def test_captions_are_cut_at_the_tokens_that_are_set(frozen):
     assert batch["input_ids"].shape[1] == 12
     assert tuple(batch["input_ids"][0, -2:].tolist()) == parts.end
     assert (batch["labels"][1] == -100).all()
-
-
-KILLED = """
-import sys
-import time
-from pathlib import Path
-import torch
-import pairsift.studies.icc.building.training as training
-from filters.icc.sba import FrozenParts
-from pairsift.studies.icc.building.bridge_training import train_bridge
-training.SAVE_EVERY = 4
-clip, llm, folder = sys.argv[1:]
-frozen = FrozenParts({"model": clip, "pretrained": None}, llm)
-captions = ["a red boat", "two trees", "a dog on a bed", "hope and love"] * 8
-print("begins", flush=True)
-train_bridge(captions, frozen, training.Recipe(epochs=4, batch=4, lr=1e-2), 128, Path(folder), torch.device("cpu"))
-"""
-
-
-@pytest.mark.full
-def test_a_killed_training_ends_with_the_same_weights(tmp_path):
-    command = [sys.executable, "-c", KILLED, CLIP["model"], demo_model("llama")]
-    process = subprocess.Popen([*command, str(tmp_path / "a")], stdout=subprocess.PIPE)
-    while process.poll() is None and not any(
-        (tmp_path / "a").glob("checkpoints/checkpoint-*/trainer_state.json")
-    ):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (tmp_path / "a" / BRIDGE).exists()  # killed before its end
-    cut_short = tmp_path / "a" / "checkpoints" / "checkpoint-999"  # as if a second kill met it in the writing
-    cut_short.mkdir()
-    (cut_short / "trainer_state.json").touch()
-    subprocess.run([*command, str(tmp_path / "a")], check=True)
-    subprocess.run([*command, str(tmp_path / "b")], check=True)
-    resumed, whole = (load_file(tmp_path / name / BRIDGE) for name in "ab")
-    for name, tensor in whole.items():
-        torch.testing.assert_close(resumed[name], tensor)

@@ -47,23 +47,16 @@ def test_too_few_captions_raise_a_user_error(tmp_path):
         write_split(CaptionSets(["a", "b", "a"]), 2, 1, tmp_path)
 
 
-def texts(folder) -> list[str]:
-    return [text for batch in read(folder) for text in batch.texts]
-
-
-def test_one_file_is_split_four_to_one(tmp_path):
-    facts = write_split(CaptionSets([f"caption {i}" for i in range(50)]), None, None, tmp_path)
+def test_one_file_is_split_four_to_one_and_of_two_the_second_is_scored(tmp_path):
+    facts = write_split(CaptionSets([f"caption {i}" for i in range(50)]), None, None, tmp_path / "one")
     assert (facts["training"], facts["scoring"]) == (40, 10)
-
-
-def test_of_two_files_the_second_is_scored(tmp_path):
     for name, captions in (("a", "one two three"), ("b", "three four")):
         (tmp_path / f"{name}.csv").write_text("\n".join(["caption", *captions.split()]) + "\n")
     both = captions_from_file([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")])
-    facts = write_split(both, None, None, tmp_path)
+    facts = write_split(both, None, None, tmp_path / "two")
     assert facts == {"rows": 5, "unusable": 0, "distinct": 4, "training": 2, "scoring": 2}
-    assert sorted(texts(tmp_path / "training")) == ["one", "two"]
-    assert sorted(texts(tmp_path / "scoring")) == ["four", "three"]
+    for name, expected in (("training", ["one", "two"]), ("scoring", ["four", "three"])):
+        assert sorted(text for batch in read(tmp_path / "two" / name) for text in batch.texts) == expected
 
 
 def test_the_hash_of_captions_is_that_of_their_content():
@@ -114,9 +107,6 @@ def write_annotations(path: Path, rows: list[list[str]]) -> str:
 def test_other_captions_are_read(tmp_path: Path) -> None:
     rated = annotated_captions(write_annotations(tmp_path / "a.csv", [["a dog", "3"], ["hope", "0"]]))
     assert (rated.texts, rated.ratings.tolist()) == (["a dog", "hope"], [3, 0])
-
-
-def test_a_missing_file_names_the_setting(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"icc\.annotations\.path=.* does not exist"):
         annotated_captions(str(tmp_path / "none.csv"))
 

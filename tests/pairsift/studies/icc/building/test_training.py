@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from filters.icc.sba import BRIDGE
+from pairsift.studies.icc.building import training
 from pairsift.studies.icc.building.training import IGNORED, Recipe, ShuffledEpochs, _bar, train
 from tests.demos import demo_model
 from tests.pairsift.studies.icc.building import launched
@@ -23,14 +25,9 @@ ROOT = Path(launched.__file__).parents[5]
 @pytest.mark.parametrize(
     ("micro_batch", "processes", "expected"),
     [
-        (None, 1, (128, 1)),
-        (32, 1, (32, 4)),
-        (32, 2, (32, 2)),
-        (32, 8, (16, 1)),
-        (50, 1, (32, 4)),
-        (1, 64, (1, 2)),
+        (None, 1, (128, 1)), (32, 1, (32, 4)), (32, 2, (32, 2)), (32, 8, (16, 1)), (50, 1, (32, 4)), (1, 64, (1, 2)),
     ],
-)
+)  # fmt: skip
 def test_passes_make_the_batch_whatever_the_devices(micro_batch, processes, expected):
     size, accumulated = Recipe(1, 128, 1e-3, micro_batch=micro_batch).passes(processes)
     assert (size, accumulated) == expected
@@ -103,6 +100,42 @@ def test_training_is_adamw_with_warm_up_and_cosine(tmp_path):
         optimizer.step()
     torch.testing.assert_close(model.weights, start.weights)
     assert loss == pytest.approx(sum(losses[:10]).item() / 10, rel=1e-3)  # one entry of ten steps
+
+
+def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "SAVE_EVERY", 4)
+    items = [{"point": n / 7, "value": 1.7 - n / 3} for n in range(11)]
+    weights, left = {}, [10]
+
+    def interrupted(rows):
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return collated(rows)
+
+    def run(name, collate=collated):
+        weights[name] = Line()
+        train(
+            weights[name],
+            items,
+            collate,
+            Recipe(5, 4, 0.05, 0.2),
+            tmp_path / name,
+            torch.device("cpu"),
+            "line",
+        )
+
+    with pytest.raises(KeyboardInterrupt):
+        run("cut", interrupted)
+    assert list((tmp_path / "cut").glob("checkpoint-*"))
+    broken = tmp_path / "cut" / "checkpoint-999"  # as if it was killed while it wrote
+    broken.mkdir()
+    (broken / "trainer_state.json").touch()
+    seen = Counter()
+    run("cut", lambda rows: seen.update(["batches"]) or collated(rows))
+    assert seen["batches"] < 15
+    run("whole")
+    torch.testing.assert_close(weights["cut"].weights, weights["whole"].weights)
 
 
 @pytest.mark.slow

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pairsift.studies.icc.concreteness import concreteness as task
-from tests.command_line import Run, assert_lines, assert_one_line
+from tests.command_line import Run, assert_lines
 from tests.filters.checkpoints import roberta_scorer
 
 TASK = "task=concreteness"
@@ -47,39 +46,26 @@ def test_the_demo_is_evaluated_without_any_file(run: Run, tmp_path: Path) -> Non
     assert found["correlations"]["pearson"]["low"] is not None
 
 
-def test_a_filter_is_refused_before_captions_are_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task, "demo_captions", None)
-    assert_one_line(run(TASK, "filter=score_file", "filter.path=/nowhere.csv"), "/nowhere.csv not found")
-
-
 def test_a_missing_checkpoint_is_named_before_files_are_read(run: Run) -> None:
-    done = run(
-        "task=concreteness", "filter=icc", "models.icc.checkpoint=/nowhere", "task.ratings=/nowhere.txt"
-    )
+    done = run(TASK, "filter=icc", "models.icc.checkpoint=/nowhere", "task.ratings=/nowhere.txt")
     assert_lines(done, "checkpoint /nowhere")
     assert "evalset" not in done.stderr  # nothing is evaluated on images
 
 
-def test_an_explained_caption_is_coloured_in_the_report(run: Run, tmp_path: Path) -> None:
+def test_the_report_has_the_tables_and_explained_captions(run: Run, ratings: Path, tmp_path: Path) -> None:
     checkpoint = roberta_scorer(tmp_path / "icc")
     caption = 'a dog\'s <b>life</b>, "red" = 50%'
     where = f"results_dir={tmp_path / 'results'}"
     found = read(run(TASK, "filter=icc", f"filter.checkpoint={checkpoint}", f"task.explain={caption}", where))
+    rated = f"task.annotations={ratings}"
+    assert read(run(TASK, "filter=random", rated, where))["count"] == 5
     assert found["caption"] == caption
     assert [word["text"] for word in found["words"]] == caption.split()
     assert any(word["contribution"] for word in found["words"])
     done = run("task=report", where)
     assert done.returncode == 0, done.stderr
+    for text in (Path(done.stdout.splitlines()[-1]), tmp_path / "results" / "report.html"):
+        assert "(as Table 3)" in text.read_text()
     page = (tmp_path / "results" / "explained.html").read_text()
     assert "&lt;b&gt;life&lt;/b&gt;," in page
     assert "<b>" not in page
-
-
-def test_the_report_holds_the_tables(run: Run, ratings: Path, tmp_path: Path) -> None:
-    read(run(TASK, "filter=random", f"task.annotations={ratings}", f"results_dir={tmp_path}"))
-    done = run("task=report", f"results_dir={tmp_path}")
-    assert done.returncode == 0, done.stderr
-    text = Path(done.stdout.splitlines()[-1]).read_text()
-    assert "(as Table 3)" in text
-    assert "(as Table 3)" in (tmp_path / "report.html").read_text()
-    assert not (tmp_path / "explained.html").exists()

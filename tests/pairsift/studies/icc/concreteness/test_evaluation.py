@@ -107,9 +107,7 @@ def test_parts_that_need_a_corpus_are_fitted(tmp_path: Path) -> None:
     opened: list[Pool] = []
 
     def open_pool() -> Pool:
-        opened.append(
-            Pool("p", str(write_pool(tmp_path / f"pool{len(opened)}", [rows(3), rows(2, start=3)])))
-        )
+        opened.append(Pool("p", str(write_pool(tmp_path / "pool", [rows(3), rows(2, start=3)]))))
         return opened[-1]
 
     engine = LocalEngine("cpu", 1)

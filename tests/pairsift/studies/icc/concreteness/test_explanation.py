@@ -36,22 +36,13 @@ def explanation(*words: Word) -> Explanation:
 def test_a_contribution_is_the_loss_without_the_word() -> None:
     score, words = leave_one_out(Sum(), " dog  and an idea, idea dog")
     assert score == 3.0
-    assert words == [
-        Word("dog", 2.0), Word("and", 0.0), Word("an", 0.0), Word("idea,", 0.0), Word("idea", -1.0), Word("dog", 2.0),
+    assert [(word.text, word.contribution) for word in words] == [
+        ("dog", 2.0), ("and", 0.0), ("an", 0.0), ("idea,", 0.0), ("idea", -1.0), ("dog", 2.0),
     ]  # fmt: skip
-
-
-def test_a_single_word_has_no_contribution() -> None:
-    assert leave_one_out(Sum(), "dog") == (2.0, [Word("dog", None)])
-
-
-@pytest.mark.parametrize("caption", ["", "  \n"])
-def test_an_empty_caption_is_refused(caption: str) -> None:
+    assert leave_one_out(Sum(), "dog") == (2.0, [Word("dog", None)])  # nothing is left without it
     with pytest.raises(UserError, match=r"task\.explain is empty"):
-        leave_one_out(Sum(), caption)
+        leave_one_out(Sum(), "  \n")
 
-
-def test_a_caption_without_a_score_is_refused() -> None:
     class Nothing(Sum):
         def score(self, batch: Batch) -> Scores:
             return np.full(len(batch), np.nan, np.float32)

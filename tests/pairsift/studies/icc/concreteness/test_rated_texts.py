@@ -34,13 +34,8 @@ def test_annotated_captions_are_read_with_quotes(tmp_path: Path) -> None:
 
 
 def test_only_unigram_nouns_are_read(tmp_path: Path) -> None:
-    lines = [
-        HEADER,
-        word("dog", 0, "4.85", "Noun"),
-        word('"hope', 0, "1.2", "Noun"),
-        word("zoo animal", 1, "4.9", "#N/A"),
-        word("run", 0, "4", "Verb"),
-    ]
+    words = [("dog", 0, "4.85", "Noun"), ('"hope', 0, "1.2", "Noun"), ("zoo animal", 1, "4.9", "#N/A")]
+    lines = [HEADER, *(word(*of) for of in words), word("run", 0, "4", "Verb")]
     path = tmp_path / "r.txt"
     path.write_bytes("\r\n".join(lines).encode())
     found = read_word_ratings(path)
@@ -48,18 +43,20 @@ def test_only_unigram_nouns_are_read(tmp_path: Path) -> None:
     assert found.ratings.tolist() == [4.85, 1.2]
 
 
-@pytest.mark.parametrize("rating", ["high", "nan", ""])
-def test_a_rating_must_be_a_number(tmp_path: Path, rating: str) -> None:
-    (tmp_path / "a.csv").write_text(f"caption,concreteness_annotation\na,1\nb,{rating}\n")
-    with pytest.raises(UserError, match=rf"must have a number as the rating of 'b'; it has '{rating}'"):
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (b"b,high", "must have a number as the rating of 'b'; it has 'high'"),
+        (b"b,nan", "it has 'nan'"),
+        (b"b,", "it has ''"),
+        (b"\xff\xfe,1", r"task\.annotations=.*a\.csv cannot be read: "),
+        (b'"a" dog,1', r"task\.annotations=.*a\.csv cannot be read: "),
+    ],
+)
+def test_broken_rows_are_one_clear_line(tmp_path: Path, row: bytes, message: str) -> None:
+    (tmp_path / "a.csv").write_bytes(b"caption,concreteness_annotation\na,1\n" + row + b"\n")
+    with pytest.raises(UserError, match=message):
         read_annotations(tmp_path / "a.csv")
-
-
-@pytest.mark.parametrize("caption", [b"\xff\xfe", b'"a" dog'])
-def test_other_bytes_and_broken_quotes_are_one_clear_line(tmp_path: Path, caption: bytes) -> None:
-    (tmp_path / "b.csv").write_bytes(b"caption,concreteness_annotation\n" + caption + b",1\n")
-    with pytest.raises(UserError, match=r"task\.annotations=.*b\.csv cannot be read: "):
-        read_annotations(tmp_path / "b.csv")
 
 
 def test_a_sample_keeps_texts_and_ratings_together(tmp_path: Path) -> None:

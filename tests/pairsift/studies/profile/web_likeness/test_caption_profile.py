@@ -78,12 +78,9 @@ def test_few_shards_and_rows_of_them_are_read(tmp_path: Path, monkeypatch: pytes
     assert len(sample_captions(pool, 40, seed=0)) == 40
 
 
-def test_tars_without_metadata_are_read(tmp_path: Path) -> None:
-    pool = Pool("p", str(write_pool(tmp_path, [rows(5)])))
+def test_tars_without_metadata_are_read_and_pools_without_captions_refused(tmp_path: Path) -> None:
+    pool = Pool("p", str(write_pool(tmp_path / "tars", [rows(5)])))
     assert set(sample_captions(pool, 9, seed=0)) == {row.text for row in rows(5)}
-
-
-def test_a_pool_without_captions_is_refused(tmp_path: Path) -> None:
-    write_metadata(tmp_path / "a.parquet", [Row("0", "http://example.org/0.jpg", " ", b"")])
+    write_metadata(tmp_path / "blank" / "a.parquet", [Row("0", "http://example.org/0.jpg", " ", b"")])
     with pytest.raises(UserError, match=r"no usable caption \(1 caption_empty\)"):
-        sample_captions(Pool("p", str(tmp_path)), 2, seed=0)
+        sample_captions(Pool("p", str(tmp_path / "blank")), 2, seed=0)
