@@ -6,14 +6,12 @@ import json
 import logging
 import multiprocessing
 import os
-import signal
-import socket
 import statistics
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -27,7 +25,7 @@ from omegaconf import DictConfig
 
 from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
 from benchmark.cli.mistakes import name_job, own_bug
-from benchmark.cli.process import end_with, is_stop, raise_if_stopped
+from benchmark.cli.process import is_stop, raise_if_stopped
 from benchmark.core.errors import UserError, disk_errors_as_one_line, panics_as_errors
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.output_folder import local_copy
@@ -120,7 +118,7 @@ class Sweep:
         with disk_errors_as_one_line(folders):
             folders.mkdir(parents=True, exist_ok=True)
             self.folder = Path(mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folders))
-        self._process, self._host = os.getpid(), socket.gethostname()
+        self._process = os.getpid()
         self._first = 0  # number of the first job of the sweep that runs now
 
     def run_here(self, jobs: Sequence[tuple[SweepJob, Job]]) -> None:
@@ -150,38 +148,28 @@ class Sweep:
             log.exception("the jobs share no work, for an unexpected error")
 
     def run_launched(self, cfg: DictConfig) -> None:
-        """Run the task of a job that Hydra launched, in whichever process; `collect` prints what it printed."""
+        """Run a job that Hydra launched, in whichever process; `collect` prints what it printed."""
         hydra = HydraConfig.get()
         number = self._first + int(hydra.job.num)
-        if os.getpid() != self._process:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that launched this one ends it
-            # joblib's processes have a start method that the processes which they start do not know.
+        if (
+            os.getpid() != self._process
+        ):  # joblib's start method is unknown to the processes that its own start
             multiprocessing.set_start_method("forkserver", force=True)
         register_resolvers()
         configure_logging()
-        file = self._file(number, "log")
-        log.info("%s; log: %s", self._title(number), file)
         with (
-            end_with(self._process, self._host),
             self._file(number, "out").open("a") as out,
-            file.open("a") as errors,
             redirect_stdout(out),
-            redirect_stderr(errors),
-            log_to_file(file, alone=True),
+            log_to_file(self._file(number, "log")),
         ):
-            outcome = self.run_job(lambda: make_job(cfg, hydra).run(), number)
-        log.info("%s; %s after %.0f s", self._title(number), outcome.state, outcome.seconds)
+            self.run_job(lambda: make_job(cfg, hydra).run(), number)
 
     def collect(self, jobs: int) -> None:
-        """Print what the next `jobs` jobs wrote to stdout under a launcher, and log their errors."""
+        """Print what the next `jobs` jobs wrote to stdout under a launcher."""
         self._first += jobs
         for number in range(self._first - jobs, self._first):
-            printed, outcome = self._file(number, "out"), self._outcome(number)
-            if printed.is_file():
-                sys.stdout.write(printed.read_text(encoding="utf-8"))
-                sys.stdout.flush()
-            if outcome.exit_code:
-                log.error("error: %s", name_job(outcome.run, outcome.text))
+            if self._file(number, "out").is_file():
+                sys.stdout.write(self._file(number, "out").read_text(encoding="utf-8"))
 
     def run_job(self, run: Callable[[], Finished | None], number: int) -> Outcome:
         """Run a job and write how it ended, without credentials and with the URLs of remote folders."""

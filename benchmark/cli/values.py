@@ -32,7 +32,9 @@ from benchmark.run.config import CONF, USER_ERRORS
 
 SETTING = re.compile(r"[~+]*\w[\w./@-]*")
 TEXT = re.compile(r"[\w./:%@+-]+", re.ASCII)  # that needs no quotes: the name of a config, MODULE:NAME
-NO_TEXT = re.compile(r"null|true|false|nan|[+-]?inf|[+-]?[\d_.]+(e[+-]?\d+)?", re.IGNORECASE)  # without quotes
+NO_TEXT = re.compile(
+    r"null|true|false|nan|[+-]?inf|[+-]?[\d_.]+(e[+-]?\d+)?", re.IGNORECASE
+)  # without quotes
 
 
 def compose_values(*settings: Mapping[str, Any]) -> DictConfig:
@@ -70,7 +72,9 @@ def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
         plain = _plain(name, value)
         group = name.lstrip("+").partition("@")[0]
         if isinstance(plain, list) and group in GROUPS and group not in COMBINED:
-            raise UserError(f"{name}={','.join(map(str, plain))} lists several runs; call once for each of them")
+            raise UserError(
+                f"{name}={','.join(map(str, plain))} lists several runs; call once for each of them"
+            )
         count = parse_count(name, shown_value(plain)) if name in COUNTS else None
         if count is not None:
             is_named = name == "size" and count in SIZES
