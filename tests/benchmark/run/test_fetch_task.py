@@ -129,16 +129,6 @@ def test_sets_that_cannot_be_had_are_left_out(
 
 
 @needs_extra("http")
-def test_data_goes_to_the_folder_that_is_set(
-    run: Run, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
-    run("task=fetch", *command, "~evalset.nocaps", "~evalset.flickr30k")
-    assert (tmp_path / "coco" / "val2014" / "1.jpg").read_bytes() == jpeg(1)
-    assert not cache_folder("data").exists()
-
-
-@needs_extra("http")
 def test_what_cannot_be_had_does_not_stop_the_rest(
     run: Run, command: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -13,7 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.run import job
 from pairsift.demo import pool
-from tests.command_line import Done, Run, assert_lines, assert_one_line
+from tests.command_line import Done, Run, assert_lines
 from tests.downstream.tiny_models import save_decoder
 from tests.jobs import make_job
 from tests.pools import rows, write_metadata, write_pool
@@ -99,11 +99,6 @@ def test_an_output_that_cannot_be_written(run: Run, folder: Path, task: str) -> 
     assert_refused(done, "task.output=/proc/subset cannot be written")
 
 
-@pytest.mark.parametrize("setting", ["results_dir", "training.shards"])
-def test_a_web_server_is_not_written_to(run: Run, folder: Path, setting: str) -> None:
-    assert_one_line(run(*chain(folder), f"{setting}=http://127.0.0.1:9/x"), "HTTP servers are only read from")
-
-
 def test_absent_metrics_are_not_said_first(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     job = make_job(*chain(folder, "filter=random", "models.polos.checkpoint=/nowhere/check"))
     job.check()
@@ -168,18 +163,6 @@ def test_doctor_draws_nothing(run: Run) -> None:
     assert list(cache_dir().rglob("*.json")) == list(cache_folder("trials").iterdir())
 
 
-def test_doctor_says_what_is_missing(run: Run, folder: Path) -> None:
-    filters = ["filter=complexity_action", "filter.parser=en_core_web_none", "models.captioner.decoder=gpt2"]
-    done = run("task=doctor", *chain(folder, *filters))
-    assert done.returncode == 2
-    assert "error: this command cannot run without" in done.stderr
-    states = needs_of(done)
-    assert states["filter=complexity_action parser en_core_web_none"] == "no"
-    assert states["downstream=both checkpoint gpt2"] == "no"
-    assert "downstream=both (checkpoint swin, checkpoint vit, checkpoint bert)" in there(done)
-    assert "run task=fetch with the same settings" in " ".join(done.stdout.split())
-
-
 def test_doctor_ends_with_commands_for_a_whole_sweep(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,12 +195,6 @@ def opt(tmp_path: Path) -> str:
     )
     folder = save_decoder(tmp_path / "opt", transformers.OPTForCausalLM(config))
     return f"models.captioner.decoder={folder}"
-
-
-@pytest.mark.parametrize("task", ["run", "train"])
-def test_checkpoints_are_tried_before_scoring(run: Run, folder: Path, opt: str, task: str) -> None:
-    command = chain(folder, "filter=random", "downstream=captioner", opt, f"task={task}")
-    assert_refused(run(*command), f"{opt} (opt) must be a language model with cross-attention")
 
 
 def test_every_model_that_does_not_fit_has_a_line(run: Run, folder: Path, opt: str) -> None:
