@@ -74,7 +74,7 @@ class LocalEngine:
 
 
 class _Process:
-    """A worker process, in an executor of its own: the others go on when it dies."""
+    """A worker process. It has its own executor, so that the other workers go on when it dies."""
 
     def __init__(self, work: Work[Any, Any], device: str, cores: int) -> None:
         # The fork server has imported nothing: forking it is cheap and copies no lock and no CUDA context.
@@ -123,7 +123,7 @@ def _call(piece: Any) -> Any:
 
 
 def _answer(action: Callable[..., T], arguments: tuple[Any, ...]) -> tuple[T, Usage]:
-    """Return the action's return value and what the process has used; an error that cannot be sent as its text."""
+    """Return the action's return value and the usage of this process. An error that cannot be sent becomes text."""
     try:
         with panics_as_errors():
             return action(*arguments), own_usage()

@@ -20,7 +20,9 @@ def parse_part(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     number, parts = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= parts:
-        raise UserError(f"task.shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8")
+        raise UserError(
+            f"task.shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
+        )
     return number, parts
 
 

@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 from omegaconf import DictConfig, OmegaConf
@@ -19,7 +18,6 @@ from benchmark.core.ranges import PositiveFloat, PositiveInt, requirement
 from benchmark.run.config import CONF, register_resolvers, resolved, shipped_names
 from tests.command_line import Run
 from tests.jobs import compose_config
-from tests.pools import rows, write_metadata, write_tar
 from tests.test_documentation import check_overrides
 
 HOME = "/home/someone"
@@ -278,58 +276,3 @@ def test_help_names_settings_that_are_accepted(run: Run, group: str) -> None:
         if typed:
             cfg = compose_config(f"{group}={name}", *normalised(typed))
             assert cfg == compose_config(f"{group}={name}"), name
-
-
-SELECT = "task=select pool=img2dataset filter=random size.samples=2"
-# A wrong command, and where its line says what to type: a whole command, settings, or the last setting's value.
-REMEDIES = [
-    (f"{SELECT} pool.url=it's/pool", r"special characters: (.*)"),
-    (f"{SELECT} pool.url=pool pool.nsfw=[UNLIKELY]", r"set (pool\.nsfw=\[\]) to keep"),
-    (f"{SELECT} pool.url=tars size.samples=9", r"choose (size=\d)"),
-    (f"{SELECT} pool.url=pool device=cuda:99", r"use (device=cpu)"),
-    (f"{SELECT} pool.url=pool fliter=random", r"did you mean (\S+)\?"),
-    (f"{SELECT} pool.url=pool filter=rnadom", r"did you mean '(\w+)'"),
-    (f"{SELECT} pool.url=pool filter=uid_list", r"add (filter\.path=)VALUE"),
-    (
-        "filter=random pool=img2dataset pool.url=pool size.samples=2 plan=true task=report",
-        r"for task=score, (select)",
-    ),
-    ("task=select filter=random size.samples=2 pool=./tars", r"write (pool=img2dataset pool\.url=\S+)"),
-    ("task=profile pool=img2dataset pool.url=long", r"add (profile\.images=false)"),
-    (f"{SELECT} pool.url=pool filter=no_text", r"with (task=export) filter=icc"),
-]
-TYPED = {
-    "filter.path=": "filter.path=uids.txt",
-    "task=export": "task=export filter=random",
-}  # NAME and VALUE are the user's
-
-
-@pytest.mark.parametrize(("wrong", "remedy"), REMEDIES)
-def test_a_remedy_works_as_it_is_typed(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str, remedy: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for folder in ("it's/pool", "pool"):
-        write_metadata(tmp_path / folder / "a.parquet", rows(5))
-    write_metadata(tmp_path / "long" / "a.parquet", rows(250))
-    write_tar(tmp_path / "tars" / "0.tar", rows(5))
-    (tmp_path / "uids.txt").write_text("".join(f"{row.uid}\n" for row in rows(5)))
-    command = shlex.split(wrong.replace("'", "\\'"))
-    done = run(*command)
-    assert done.returncode == 2
-    found = re.search(remedy, done.stderr)
-    assert found, done.stderr
-    typed = shlex.split(TYPED.get(found[1], found[1]))
-    done = run(*retyped(command, typed))
-    assert done.returncode == 0, done.stderr
-
-
-def retyped(command: Sequence[str], typed: Sequence[str]) -> list[str]:
-    """Return a command with what is typed in place of its last setting, or of its settings of the same names."""
-    *others, last = command
-    if "=" not in typed[0]:
-        return [*others, f"{last.partition('=')[0]}={typed[0]}"]
-    names = {setting.partition("=")[0] for setting in typed}
-    unknown = last.partition("=")[0] in ("fliter", "pool.nfsw", "+filter")
-    kept = others if unknown else command
-    return [*(setting for setting in kept if setting.partition("=")[0] not in names), *typed]

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -203,33 +202,6 @@ def test_a_metric_with_a_taken_name_is_refused(run: Run, folder: Path, name: str
     done = run("metrics=[cider,taken:Taken]", "pool=img2dataset", "pool.url=my_pool", "models=demo")
     assert done.returncode == 2
     assert f"error: {name!r} is the name of other scores; rename" in done.stderr
-
-
-def command(folder: Path, *start: str) -> Done:
-    """Select with a filter of the folder, in a new process and with worker processes."""
-    typed = [*start, *SELECT, "pool.url=my_pool", "filter=my_filters:NearLength", "engine.workers=2"]
-    done = subprocess.run(typed, cwd=folder, capture_output=True, text=True)
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "file",
-    [
-        "filters.py",
-        "filters/__init__.py",
-        "downstream/__init__.py",
-        "conf/config.yaml",
-        "benchmark/__init__.py",
-    ],
-)
-def test_each_name_of_ours_may_be_the_users(folder: Path, file: str) -> None:
-    (folder / file).parent.mkdir(exist_ok=True)
-    (folder / file).write_text("raise ValueError('it was read')")
-    start = [sys.executable, "-m", "benchmark"]
-    if file.startswith("benchmark"):  # of which Python itself runs the package in the working folder
-        start = [str(Path(sys.executable).parent / "pairsift")]
-    assert chosen(command(folder, *start)) == uids(LONG)
 
 
 def test_arguments_of_the_constructor_are_settings(run: Run, folder: Path) -> None:

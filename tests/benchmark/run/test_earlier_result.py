@@ -199,7 +199,7 @@ def test_jobs_of_a_sweep_score_anew_once(settings: Settings, tmp_path: Path) -> 
     assert [reused("first"), reused("first"), reused("second")] == [0, 1, 0]
 
 
-@pytest.mark.parametrize("ending", ["-epoch000", "-readable", "-readable-epoch000"])
+@pytest.mark.parametrize("ending", ["-epoch000", "-readable-epoch000"])
 def test_epochs_and_replaced_pairs_are_one_selection(settings: Settings, ending: str) -> None:
     job = settings()
     path, left = made(job)

@@ -142,15 +142,6 @@ def test_what_cannot_be_had_does_not_stop_the_rest(
     assert by_hand(done)[0].startswith("python -m benchmark task=fetch filter=random,no_filter pool=")
 
 
-def test_a_disk_that_is_too_small_is_said_first(
-    run: Run, command: list[str], web: tuple[str, Behaviour]
-) -> None:
-    done = run("task=fetch", *command, f"evalset.coco.source.size={10**18}")
-    assert done.returncode == 2
-    assert "make room, or set XDG_CACHE_HOME" in done.stderr
-    assert not web[1].gets
-
-
 def test_a_checkpoint_is_fetched_without_unused_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

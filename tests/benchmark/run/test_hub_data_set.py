@@ -10,7 +10,7 @@ import pytest
 
 from benchmark.core.uids import read_subset
 from benchmark.results.run_folder import RunFiles
-from tests.command_line import Run, assert_one_line
+from tests.command_line import Run
 from tests.pools import jpeg, rows, write_tar
 
 CHOOSE = ["pool=img2dataset", "models=demo", "filter=clip", "size.samples=8", "engine.workers=1"]
@@ -79,20 +79,3 @@ def test_a_run_draws_from_all_captions(run: Run, coco: list[str], tmp_path: Path
     pairs = RunFiles(path.with_suffix("")).gallery()
     assert len({pair.uid for pair in pairs}) == 8
     assert all(pair.thumbnail and pair.caption.startswith("a photo of thing") for pair in pairs)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (["pool.columns.image=url"], "its column url holds string, and images must be encoded files"),
-        (["pool.columns.image=imag"], "pool img2dataset has no such column; did you mean 'image'"),
-        (
-            ["pool.columns.text=image"],
-            "its column image holds struct<bytes: binary, path: null>, and a caption",
-        ),
-    ],
-)
-def test_a_wrong_column_is_refused_before_scoring(
-    run: Run, tmp_path: Path, settings: list[str], message: str
-) -> None:
-    assert_one_line(run("task=select", *CHOOSE, *write_data_set(tmp_path), *settings), message)

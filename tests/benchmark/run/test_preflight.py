@@ -51,7 +51,6 @@ def test_all_that_is_missing_is_in_one_answer(run: Run, folder: Path) -> None:
     ("pool", "line"),
     [
         ("pool=img2dataset", "pool.url is not given; add pool.url=FOLDER"),
-        ("pool=img2dataset pool.url={folder}/nowhere", "nowhere must be a folder with shards/*.tar"),
         ("pool=img2dataset pool.url={folder}/empty", "empty must be a folder with shards/*.tar"),
         ("pool=laion400m_8m", "set LAION400M_8M to the folder or URL"),
     ],
@@ -79,12 +78,13 @@ def test_jobs_of_a_sweep_share_a_line(run: Run, folder: Path) -> None:
     assert_lines(done, "error: pool.url=/nowhere must be", *lines)
 
 
-@pytest.mark.parametrize("found", [True, False])
-def test_the_demo_s_images_are_of_its_pool(run: Run, folder: Path, found: bool) -> None:
-    url = f"pool.url={folder / 'pool' if found else '/nowhere'}"
-    done = run("filter=random", *chain(folder)[:5], url, "evalset=demo", "~evalset.classes")
-    lines = ["pool.url=/nowhere must be a folder"] * (not found)
-    assert_lines(done, *lines, "evalset=demo needs pool=demo; use evalset=paper or evalset=hub")
+def test_the_demo_s_images_are_of_its_pool(run: Run, folder: Path) -> None:
+    done = run("filter=random", *chain(folder)[:5], "pool.url=/nowhere", "evalset=demo", "~evalset.classes")
+    lines = [
+        "pool.url=/nowhere must be a folder",
+        "evalset=demo needs pool=demo; use evalset=paper or evalset=hub",
+    ]
+    assert_lines(done, *lines)
 
 
 def test_a_dry_run_says_that_it_is_one(run: Run, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -93,9 +93,8 @@ def test_a_dry_run_says_that_it_is_one(run: Run, folder: Path, caplog: pytest.Lo
     assert any("models=demo: dry run with toy models" in line for line in caplog.messages)
 
 
-@pytest.mark.parametrize("task", ["reshard", pytest.param("export", marks=pytest.mark.slow)])
-def test_an_output_that_cannot_be_written(run: Run, folder: Path, task: str) -> None:
-    done = run(f"task={task}", "task.output=/proc/subset", *chain(folder, "filter=random"))
+def test_an_output_that_cannot_be_written(run: Run, folder: Path) -> None:
+    done = run("task=reshard", "task.output=/proc/subset", *chain(folder, "filter=random"))
     assert_refused(done, "task.output=/proc/subset cannot be written")
 
 
@@ -213,7 +212,7 @@ def test_doctor_tries_checkpoints(run: Run, folder: Path, opt: str) -> None:
     assert "error: this command cannot run without captioner; see the list" in done.stderr
 
 
-@pytest.mark.parametrize("extra", ["task=score", "task=select", "plan=true"])
+@pytest.mark.parametrize("extra", ["task=select", "plan=true"])
 def test_commands_that_do_not_train_try_nothing(run: Run, folder: Path, opt: str, extra: str) -> None:
     done = run(*chain(folder, "filter=random", opt, extra))
     assert done.returncode == 0, done.stderr
@@ -222,17 +221,15 @@ def test_commands_that_do_not_train_try_nothing(run: Run, folder: Path, opt: str
 
 def test_fetched_checkpoints_are_tried_before_scoring(folder: Path, opt: str) -> None:
     """As if the check had found that they will be fetched."""
-    for task in ("run", "train"):
-        job = make_job(*chain(folder, "filter=random", "downstream=captioner", opt, f"task={task}"))
-        job.checked = True
-        with pytest.raises(UserError, match=r"\(opt\) must be"):
-            job.run()
-        assert not cache_folder("scores").exists()
+    job = make_job(*chain(folder, "filter=random", "downstream=captioner", opt, "task=train"))
+    job.checked = True
+    with pytest.raises(UserError, match=r"\(opt\) must be"):
+        job.run()
+    assert not cache_folder("scores").exists()
 
 
-@pytest.mark.parametrize("type_", [pa.string(), pa.dictionary(pa.int8(), pa.string())])
-def test_a_size_counts_no_failed_downloads(run: Run, tmp_path: Path, type_: pa.DataType) -> None:
-    status = pa.array(["success", "failed_to_download", None, "success", "failed_to_resize"], type_)
+def test_a_size_counts_no_failed_downloads(run: Run, tmp_path: Path) -> None:
+    status = pa.array(["success", "failed_to_download", None, "success", "failed_to_resize"])
     write_metadata(tmp_path / "pool" / "0.parquet", rows(5), status=status)
     command = ["task=select", "pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "filter=random"]
     line = "size asks for 4 pairs, but pool img2dataset lists 3 whose download did not fail; choose size=3 or less"

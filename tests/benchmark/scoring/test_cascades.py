@@ -18,7 +18,7 @@ from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.top_k import select_top_k
 from filters.base import Features, Filter, Scores
-from filters.composite import Bounded, Cascade, RankSum, Union
+from filters.composite import Bounded, Cascade, RankSum
 from filters.normsim import NormSim
 from tests.filters.test_normsim import naive_removal
 from tests.pools import rows, write_pool
@@ -142,23 +142,6 @@ def test_other_survivors_are_other_scores_and_equal_ones_shared(pool: Pool) -> N
     table = score_pool(pool, Cascade({"a": Quality(), "b": Bounded({"a": Rarity()}, 0)}, {"a": 0.5}), ENGINE)
     assert by_number(table) == pytest.approx(kept[0], nan_ok=True)
     assert len([path for folder in folders for path in folder.glob("among-*")]) == 3
-
-
-def test_ranks_are_those_among_what_is_left(pool: Pool) -> None:
-    ranks = Union({"a": Quality(), "b": Rarity()})
-    table = score_pool(pool, Cascade({"first": Quality(), "last": ranks}, {"first": 3}), ENGINE)
-    left = np.flatnonzero(qualities() >= 3)
-    rarity = np.abs(left - left.mean())
-    expected = [
-        max(
-            ((of <= value).sum() + (of < value).sum() + 1) / 2 / len(left)
-            for of, value in ((qualities()[left], q), (rarity, r))
-        )
-        for q, r in zip(qualities()[left], rarity, strict=True)
-    ]
-    found = np.array(by_number(table))
-    assert np.flatnonzero(~np.isnan(found)).tolist() == left.tolist()
-    assert found[left] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_share_in_a_later_cascade_is_one_of_what_is_left(pool: Pool) -> None:
