@@ -1,4 +1,4 @@
-"""The jobs of a sweep, run one after the other; one that fails does not stop the others."""
+"""The jobs of a sweep, run one after the other; a failed job does not stop the others."""
 
 from __future__ import annotations
 
