@@ -45,19 +45,20 @@ CONFIGS = {path.split("/")[1]: path for path in BLOCKS if path.startswith("conf/
 CONTRACTS = {"filter": Filter, "selector": Selector, "downstream": Downstream, "metrics": CaptionMetric}
 
 
-@pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A copy of conf with the examples in it, and the examples' modules importable where they claim to be."""
-    root = tmp_path / "examples"
+    root = tmp_path_factory.mktemp("examples")
     shutil.copytree(CONF, root / "conf")
     for path, text in BLOCKS.items():
         assert not (ROOT / path).exists(), f"{path} exists: the example needs another name"
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    for path in CODE:
-        package = importlib.import_module(str(Path(path).parent).replace("/", "."))
-        monkeypatch.setattr(package, "__path__", [*package.__path__, str((root / path).parent)])
-    yield root
+    with pytest.MonkeyPatch.context() as patch:
+        for path in CODE:
+            package = importlib.import_module(str(Path(path).parent).replace("/", "."))
+            patch.setattr(package, "__path__", [*package.__path__, str((root / path).parent)])
+        yield root
     for path in CODE:
         sys.modules.pop(path.removesuffix(".py").replace("/", "."), None)
 
@@ -122,7 +123,7 @@ def test_numbers_of_the_examples_show_in_every_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("group", list(CONFIGS))
-def test_an_examples_command_composes(group: str, written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_examples_command_composes(group: str, written: Path) -> None:
     (command,) = re.findall(r"^#   python -m benchmark (.*)$", BLOCKS[CONFIGS[group]], re.M)
     name = Path(CONFIGS[group]).stem
     register_resolvers()

@@ -3,9 +3,7 @@
 import multiprocessing
 import os
 import signal
-import socket
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,26 +70,6 @@ def is_stop(error: BaseException | None) -> bool:
     """Return whether a signal is behind `error`. Ray's handler of SIGTERM exits with the signal's number."""
     ended = isinstance(error, SystemExit) and error.code == signal.SIGTERM
     return ended or isinstance(error, KeyboardInterrupt)
-
-
-@contextmanager
-def end_with(pid: int, host: str) -> Iterator[None]:
-    """End this process when the one with `pid` ends within the block, if that is one of this machine."""
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(1.0):
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
-                os._exit(1)
-
-    if host == socket.gethostname():
-        threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
-    finally:
-        over.set()
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -1,23 +1,19 @@
-"""The jobs of a sweep, run one after the other or by a launcher; one that fails does not stop the others."""
+"""The jobs of a sweep, run one after the other; a failed job does not stop the others."""
 
 from __future__ import annotations
 
-import json
 import logging
 import multiprocessing
-import os
-import signal
-import socket
 import statistics
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import NamedTemporaryFile, mkdtemp
 from typing import Any, Literal, get_args
 
 from hydra.core.hydra_config import HydraConfig
@@ -26,15 +22,15 @@ from hydra.utils import get_method
 from omegaconf import DictConfig
 
 from benchmark.cli.jobs import SweepJob, check_jobs, make_job, print_plan
-from benchmark.cli.mistakes import name_job, own_bug
-from benchmark.cli.process import end_with, is_stop, raise_if_stopped
+from benchmark.cli.mistakes import end_with_mistakes, name_job, own_bug
+from benchmark.cli.process import is_stop, raise_if_stopped
 from benchmark.core.errors import UserError, disk_errors_as_one_line, panics_as_errors
 from benchmark.core.launch import is_main_process, process_count
 from benchmark.core.output_folder import local_copy
-from benchmark.core.paths import cache_folder, remote_paths, write_text
+from benchmark.core.paths import cache_folder, remote_paths
 from benchmark.core.progress import configure_logging, log_to_file
 from benchmark.core.records import scan_records
-from benchmark.core.sanitize import map_texts, redact
+from benchmark.core.sanitize import redact
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard import leaderboards
 from benchmark.results.report.leaderboard_tables import summary_table
@@ -79,8 +75,9 @@ def run_sweeps(
 ) -> int:
     """Check all jobs, run one sweep after the other, print how each job ended; return the command's exit code.
 
-    `sweeps` come from `planned_sweeps`, `jobs` from `compose_jobs`. `with_hydra` decorates a function of the
-    configuration, which then runs for every combination in `sys.argv`.
+    `sweeps` come from `planned_sweeps`, `jobs` from `compose_jobs`. Launchers other than the default run each job as
+    a command by itself: `with_hydra` decorates a function of the configuration, which then runs for every
+    combination in `sys.argv`.
     Raises `MistakesError` if a job cannot run; then none does.
     """
     checked = check_jobs(jobs)
@@ -93,50 +90,61 @@ def run_sweeps(
         return 0
     sweep = Sweep([job.name for job in jobs])
     log.info("sweep: %d jobs; their logs are in %s", len(jobs), sweep.folder)
+    if not all(job.runs_here for job in jobs):
+        for arguments in sweeps:
+            sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
+            with_hydra(run_launched)()
+        errors = sorted(path.read_text(encoding="utf-8") for path in sweep.folder.glob("error-*"))
+        if errors:
+            end_with_mistakes(*(error.partition(" ")[2] for error in errors), exit_code=int(errors[0][0]))
+        return 0
     try:
-        for index, arguments in enumerate(sweeps):
-            of_sweep = [(job, made) for job, made in zip(jobs, checked, strict=True) if job.sweep == index]
-            if all(job.runs_here for job, _ in of_sweep):
-                sweep.run_here(of_sweep)
-            else:
-                sys.argv[1:] = [*arguments, f"hydra.sweep.dir='{sweep.folder}'"]
-                with_hydra(sweep.run_launched)()
-                sweep.collect(len(of_sweep))
+        for index in range(len(sweeps)):
+            sweep.run([(job, made) for job, made in zip(jobs, checked, strict=True) if job.sweep == index])
     finally:
         if not is_stop(sys.exc_info()[1]) and is_main_process():
-            print_tables(outcome_tables(sweep.outcomes()), stderr=True)
-    return min((outcome.exit_code for outcome in sweep.outcomes() if outcome.exit_code), default=0)
+            print_tables(outcome_tables(sweep.outcomes), stderr=True)
+    return min((outcome.exit_code for outcome in sweep.outcomes if outcome.exit_code), default=0)
+
+
+def run_launched(cfg: DictConfig) -> None:
+    """Run a job that another launcher of Hydra started, in whichever process; leave a file with its error."""
+    # joblib's processes have a start method that the processes which they start do not know.
+    multiprocessing.set_start_method("forkserver", force=True)
+    register_resolvers()
+    configure_logging()
+    hydra = HydraConfig.get()
+    outcome = _ended(f"job {hydra.job.num + 1}", lambda: make_job(cfg, hydra).run())
+    if outcome.exit_code:  # not raised: Hydra would print the overrides, with passwords
+        with NamedTemporaryFile("w", prefix="error-", dir=hydra.sweep.dir, delete=False) as file:
+            file.write(f"{outcome.exit_code} {outcome.run}: {outcome.text}")
 
 
 class Sweep:
-    """The jobs of one command, given by their names. It is pickled for the processes of a launcher.
-
-    Files of each job in the sweep's folder: its log, its outcome (``json``), under a launcher its stdout (``out``).
-    """
+    """The jobs of one command, given by their names, and how each ended. Their logs are in the sweep's folder."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.names = list(names)
+        self.outcomes = [Outcome(name, "not run") for name in names]
         folders = cache_folder("sweeps")
         with disk_errors_as_one_line(folders):
             folders.mkdir(parents=True, exist_ok=True)
             self.folder = Path(mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=folders))
-        self._process, self._host = os.getpid(), socket.gethostname()
-        self._first = 0  # number of the first job of the sweep that runs now
 
-    def run_here(self, jobs: Sequence[tuple[SweepJob, Job]]) -> None:
-        """Run the next jobs, each with its checked job, one after the other in this process."""
+    def run(self, jobs: Sequence[tuple[SweepJob, Job]]) -> None:
+        """Run the next jobs, each with its checked job, one after the other."""
         for _, job in jobs:
             job.sweep = self.folder
         if process_count() == 1:  # in a launch one process scores while the others wait, job by job
             self._share_work([job for _, job in jobs])
-        for number, (composed, job) in enumerate(jobs, self._first):
+        first = sum(outcome.state != "not run" for outcome in self.outcomes)
+        for number, (composed, job) in enumerate(jobs, first):
             HydraConfig.instance().set_config(composed.composed)
-            with log_to_file(self._file(number, "log")):
-                log.info("%s; %s", self._title(number), self._progress())
+            with log_to_file(self.folder / f"job-{number + 1:03d}.log"):
+                title = f"job {number + 1} of {len(self.outcomes)}: {composed.name}"
+                log.info("%s; %s", title, self._progress())
                 outcome = self.run_job(job.run, number)
             if outcome.exit_code and process_count() > 1:
                 sys.exit(outcome.exit_code)  # ends the launch: its other processes would wait for this one
-        self._first += len(jobs)
 
     def _share_work(self, jobs: Sequence[Job]) -> None:
         """Extract the features that jobs share; whatever goes wrong, each job then does its own part of it."""
@@ -149,79 +157,27 @@ class Sweep:
             raise_if_stopped()
             log.exception("the jobs share no work, for an unexpected error")
 
-    def run_launched(self, cfg: DictConfig) -> None:
-        """Run the task of a job that Hydra launched, in whichever process; `collect` prints what it printed."""
-        hydra = HydraConfig.get()
-        number = self._first + int(hydra.job.num)
-        if os.getpid() != self._process:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that launched this one ends it
-            # joblib's processes have a start method that the processes which they start do not know.
-            multiprocessing.set_start_method("forkserver", force=True)
-        register_resolvers()
-        configure_logging()
-        file = self._file(number, "log")
-        log.info("%s; log: %s", self._title(number), file)
-        with (
-            end_with(self._process, self._host),
-            self._file(number, "out").open("a") as out,
-            file.open("a") as errors,
-            redirect_stdout(out),
-            redirect_stderr(errors),
-            log_to_file(file, alone=True),
-        ):
-            outcome = self.run_job(lambda: make_job(cfg, hydra).run(), number)
-        log.info("%s; %s after %.0f s", self._title(number), outcome.state, outcome.seconds)
-
-    def collect(self, jobs: int) -> None:
-        """Print what the next `jobs` jobs wrote to stdout under a launcher, and log their errors."""
-        self._first += jobs
-        for number in range(self._first - jobs, self._first):
-            printed, outcome = self._file(number, "out"), self._outcome(number)
-            if printed.is_file():
-                sys.stdout.write(printed.read_text(encoding="utf-8"))
-                sys.stdout.flush()
-            if outcome.exit_code:
-                log.error("error: %s", name_job(outcome.run, outcome.text))
-
     def run_job(self, run: Callable[[], Finished | None], number: int) -> Outcome:
-        """Run a job and write how it ended, without credentials and with the URLs of remote folders."""
-        outcome = _ended(self.names[number], run)
-        texts = map_texts(asdict(outcome), lambda text: redact(remote_paths(text)))
-        write_text(self._file(number, "json"), json.dumps(texts))
+        """Run a job, and note how it ended."""
+        outcome = self.outcomes[number] = _ended(self.outcomes[number].run, run)
         if outcome.exit_code:
             log.error("error: %s", name_job(outcome.run, outcome.text))
         return outcome
 
-    def outcomes(self) -> list[Outcome]:
-        """Return how each job ended."""
-        return [self._outcome(number) for number in range(len(self.names))]
-
-    def _outcome(self, number: int) -> Outcome:
-        path = self._file(number, "json")
-        if path.is_file():
-            return Outcome(**json.loads(path.read_text(encoding="utf-8")))
-        if number < self._first:
-            text = f"its process ended without a word; see {self._file(number, 'log')}"
-            return Outcome(self.names[number], "failed", 0.0, text, 1)
-        return Outcome(self.names[number], "not run")
-
-    def _title(self, number: int) -> str:
-        return f"job {number + 1} of {len(self.names)}: {self.names[number]}"
-
-    def _file(self, number: int, suffix: str) -> Path:
-        return self.folder / f"job-{number + 1:03d}.{suffix}"
-
     def _progress(self) -> str:
         """Return how many jobs ended how, how many remain, and the time that they need at the rate of those done."""
-        ended = [outcome for outcome in self.outcomes() if outcome.state != "not run"]
+        ended = [outcome for outcome in self.outcomes if outcome.state != "not run"]
         done = [outcome.seconds for outcome in ended if outcome.state == "done"]
-        left = len(self.names) - len(ended)
+        left = len(self.outcomes) - len(ended)
         eta = f", ETA {timedelta(seconds=round(statistics.fmean(done) * left))}" if done else ""
         return f"{counts(ended)}, {left - 1} remaining{eta}"
 
 
 def _ended(name: str, run: Callable[[], Finished | None]) -> Outcome:
-    """Run a job; an error that the user did not cause is logged with its traceback."""
+    """Run a job; an error that the user did not cause is logged with its traceback.
+
+    The outcome's text has no credentials, and URLs in place of the local copies of remote folders.
+    """
     started = time.monotonic()
     state: State = "failed"
     try:
@@ -236,7 +192,7 @@ def _ended(name: str, run: Callable[[], Finished | None]) -> Outcome:
         raise_if_stopped()
         log.exception("unexpected error")
         text, exit_code = (own_bug(error) or f"{type(error).__name__}: {error}").splitlines()[0], 1
-    return Outcome(name, state, time.monotonic() - started, text, exit_code)
+    return Outcome(name, state, time.monotonic() - started, redact(remote_paths(text)), exit_code)
 
 
 def counts(outcomes: Sequence[Outcome]) -> str:

@@ -60,14 +60,14 @@ def _publish(record: logging.LogRecord) -> bool:
 
 
 @contextmanager
-def log_to_file(path: Path, *, alone: bool = False) -> Iterator[None]:
-    """Append the log to a file, each line with date and time; `alone`: and nowhere else."""
+def log_to_file(path: Path) -> Iterator[None]:
+    """Append the log to a file, each line with date and time."""
     root = logging.getLogger()
     handler = logging.FileHandler(path, encoding="utf-8")
     handler.addFilter(_publish)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     before = list(root.handlers)
-    root.handlers = [handler] if alone else [*before, handler]
+    root.handlers = [*before, handler]
     try:
         yield
     finally:

@@ -3,12 +3,11 @@
 import multiprocessing
 import os
 import pickle
-import signal
-import traceback
+import resource
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
-from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from benchmark.core.devices import device_type, resolve_device
@@ -27,6 +26,7 @@ from benchmark.engine.workers import Usage, WorkerDiedError, WorkerRun, own_usag
 
 Piece = TypeVar("Piece")
 T = TypeVar("T")
+OPEN_FILES = 4096  # an executor has 8: with 128 cores more than the usual limit of 1,024
 REMEDY = "if memory ran out, let fewer workers share it (engine.workers=N); the same command then goes on from here"
 
 
@@ -51,6 +51,9 @@ class LocalEngine:
             return
         with ctrl_c_left_to_parent():
             forkserver.ensure_running()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft < OPEN_FILES <= hard:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, hard))
         cores = max(1, available_cores() // len(devices))
         yield from WorkerRun(
             lambda place: _Process(work, devices[place], cores), lambda: len(devices), pieces, REMEDY
@@ -71,87 +74,62 @@ class LocalEngine:
 
 
 class _Process:
-    """A worker process, and this end of the pipe to it.
-
-    A process and a pipe take three file descriptors, a `ProcessPoolExecutor` of one eight: with 128 cores more than
-    the usual limit of 1,024.
-    """
+    """A worker process. It has its own executor, so that the other workers go on when it dies."""
 
     def __init__(self, work: Work[Any, Any], device: str, cores: int) -> None:
         # The fork server has imported nothing: forking it is cheap and copies no lock and no CUDA context.
         context = multiprocessing.get_context("forkserver")
-        self._pipe, its_end = context.Pipe()
+        self._executor = ProcessPoolExecutor(1, context, _begin, (cores, str(cache_dir().parent)))
         # Pickled here, so that the worker imports the work's module, and numpy with it, once it has its cores.
-        arguments = its_end, pickle.dumps(work), device, cores, str(cache_dir().parent)
-        self._process = context.Process(target=_serve, args=arguments)
-        self._process.start()
-        its_end.close()
+        self._ready = self._executor.submit(_answer, _set_up, (pickle.dumps(work), device))
 
     def setup(self) -> tuple[Any, Usage]:
-        return self._receive()
+        return self._result(self._ready)
 
     def call(self, piece: Any) -> tuple[Any, Usage]:
-        with suppress(BrokenPipeError):  # `_receive` says how the process died
-            self._pipe.send((piece,))
-        return self._receive()
+        return self._result(self._executor.submit(_answer, _call, (piece,)))
 
     def stop(self) -> None:
-        with suppress(OSError):  # it has died, or was joined meanwhile
-            self._pipe.send(())
+        self._executor.shutdown(wait=False)
 
     def join(self) -> None:
-        self._process.join()
-        self._pipe.close()
+        self._executor.shutdown()
 
-    def _receive(self) -> tuple[Any, Usage]:
-        wait([self._pipe, self._process.sentinel])
+    def _result(self, answer: Future[tuple[Any, Usage]]) -> tuple[Any, Usage]:
         try:
-            if not self._pipe.poll():  # a process of the dead one may hold the pipe's other end
-                raise EOFError
-            value, failure, usage = self._pipe.recv()
-        except (EOFError, ConnectionError):
-            self._process.join()
-            code = self._process.exitcode or 0
-            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            raise WorkerDiedError(how) from None
-        if failure is not None:
-            error, text = failure
-            raise error from _RaisedInWorkerError(text)
-        return value, usage
+            return answer.result()
+        except BrokenProcessPool as error:
+            raise WorkerDiedError("its process was killed") from error
 
 
-class _RaisedInWorkerError(Exception):
-    """The traceback of an error in a worker, which Python prints as the error's cause."""
+_work: Work[Any, Any]  # of this worker process
 
 
-def _serve(pipe: "Connection[bytes, Any]", pickled: bytes, device: str, cores: int, caches: str) -> None:
-    """Set up the work, answer, and do so for each piece that comes in a tuple, until an empty tuple comes."""
+def _begin(cores: int, caches: str) -> None:
     end_with_parent()
     hide_wandb()
     os.environ["XDG_CACHE_HOME"] = caches  # the fork server's may be older
     take_cores(cores)
-    work: Work[Any, Any]
-
-    def set_up(device: str) -> None:  # with the import of its module, whose errors are answered too
-        nonlocal work
-        work = pickle.loads(pickled)  # noqa: S301 (its own)
-        work.setup(device)
-
-    with suppress(EOFError, ConnectionError):  # the command has ended: nobody waits for an answer
-        pipe.send_bytes(_answer(set_up, device))
-        while message := pipe.recv():
-            pipe.send_bytes(_answer(work, *message))
 
 
-def _answer(action: Callable[[Any], Any], argument: Any) -> bytes:
-    """Return the pickled (value, failure, usage) of the action: failure is None, or the error and its traceback."""
+def _set_up(pickled: bytes, device: str) -> None:
+    global _work
+    _work = pickle.loads(pickled)  # noqa: S301 (its own)
+    _work.setup(device)
+
+
+def _call(piece: Any) -> Any:
+    return _work(piece)
+
+
+def _answer(action: Callable[..., T], arguments: tuple[Any, ...]) -> tuple[T, Usage]:
+    """Return the action's return value and the usage of this process. An error that cannot be sent becomes text."""
     try:
         with panics_as_errors():
-            return pickle.dumps((action(argument), None, own_usage()))
+            return action(*arguments), own_usage()
     except Exception as error:
-        text = f"in a worker process:\n{traceback.format_exc()}"
         try:
             pickle.loads(pickle.dumps(error))  # noqa: S301 (its own)
         except Exception:
-            error = RuntimeError(f"{type(error).__name__}: {error}")
-        return pickle.dumps((None, (error, text), own_usage()))
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        raise

@@ -54,7 +54,7 @@ from benchmark.run.config import (
 )
 from benchmark.run.output import Finished
 from benchmark.run.sizes import check_budget, check_size, subset_size
-from benchmark.scoring.shard_part import ShardPart
+from benchmark.scoring.shard_part import parse_part
 from benchmark.scoring.shard_reader import check_columns
 
 if TYPE_CHECKING:  # plans, checks and selections from cached scores need no torch
@@ -324,7 +324,7 @@ def _built(make: Callable[[Job], object], job: Job) -> Iterable[Requirement]:
 
 def _check_shards(job: Job) -> None:
     if job.shards is not None:
-        ShardPart.parse(job.shards)
+        parse_part(job.shards)
         if job.cfg.rescore:
             raise UserError(
                 f"task.shards={job.shards} with rescore=true would remove what other parts have scored; leave one"

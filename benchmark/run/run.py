@@ -1,7 +1,6 @@
 """``task=run``: the whole chain for one filter and one size, ending in a result JSON."""
 
 import logging
-import shlex
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -42,7 +41,10 @@ from downstream.evaluation.protocols import Captions
 from filters.clip import ClipFeatures
 
 log = logging.getLogger(__name__)
-COMMAND = "python -m benchmark"
+DEMO_NOTES = (
+    "The demo is a synthetic world with toy models: it compares filters there, not on the web. Your own pool:",
+    "  python -m benchmark pool=img2dataset pool.url=FOLDER filter=icc size=200k  # docs/own_pool.md",
+)
 
 
 def run(job: Job) -> Finished | None:
@@ -178,23 +180,10 @@ def write_result(
     job.tracker.finish(result, folder / result.run_id, random, verdict)
     table = run_table(result, others, committed, frozenset(r.detail for r in job.absent))
     table.notes.extend([] if job.sweep else verdict)  # a sweep ends with it
-    table.notes.extend(next_steps(job))
+    if job.choices["pool"] == "demo" and not job.sweep:
+        table.notes.extend(DEMO_NOTES)
     print_tables([table], stderr=True)
     print_result(str(path))
     if folder != job.results_dir:
         raise UserError(f"results_dir={job.results_dir} takes no files; the result is {path}")
     return Finished(path, failure=failure_text(result.failed_metrics, path))
-
-
-def next_steps(job: Job) -> list[str]:
-    """Return what the demo is, and the commands that one would type next; nothing in a sweep or on another pool."""
-    if job.sweep or job.choices["pool"] != "demo":
-        return []
-    same = [o for o in job.overrides if not o.lstrip("+~").startswith(("filter=", "filter."))]
-    folder = [o for o in same if o.startswith("results_dir=")]
-    return [
-        "The demo is a synthetic world with toy models: it compares filters there, not on the web. Next:",
-        f"  {COMMAND} {shlex.join(['filter=random,clip,icc', *same])}",
-        f"  {COMMAND} pool=img2dataset pool.url=FOLDER filter=icc size=200k  # your own pool: docs/own_pool.md",
-        f"  {COMMAND} {shlex.join(['task=report', *folder])}",
-    ]

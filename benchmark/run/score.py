@@ -9,13 +9,13 @@ from benchmark.run.output import print_result
 from benchmark.scoring.score_folder import remove_scores, score_folder, score_paths
 from benchmark.scoring.score_pool import check_losses, score_pool
 from benchmark.scoring.score_table import ScoreTable
-from benchmark.scoring.shard_part import ShardPart, score_part
+from benchmark.scoring.shard_part import score_part
 
 
 def score(job: Job) -> None:
     """Score the pool; print the mean score and the folder of the score parts."""
     if job.shards is not None:
-        score_part(job.pool, job.filter, job.engine, ShardPart.parse(job.shards))
+        score_part(job.pool, job.filter, job.engine, job.shards)
     else:
         table = score_pairs(job)
         finite = table.scores[np.isfinite(table.scores)]

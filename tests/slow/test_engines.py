@@ -1,6 +1,5 @@
 """Ray and Hydra's launchers; they are extras, so their tests skip where they are not installed."""
 
-import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -114,25 +113,24 @@ LAUNCHERS = [
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_launchers_run_all_jobs_and_say_how_each_ended(run: Run, cache: Path, launcher: list[str]) -> None:
+def test_a_launcher_ends_with_the_error_of_a_job(run: Run, launcher: list[str]) -> None:
     name = launcher[0].partition("_")[0]
     pytest.importorskip(f"hydra_plugins.hydra_{name}_launcher", reason=f"pip install 'pairsift[{name}]'")
     done = run(f"hydra/launcher={launcher[0]}", *launcher[1:], *PRETEND, "seed=4,5,6")
     assert done.returncode == 2, done.stderr
-    assert done.stdout.split() == ["seed4.json", "seed6.json"]
-    assert "Sweep of 3 runs: 2 done, 0 skipped, 1 failed" in done.stderr
-    assert "seed=5 must be another" in done.stderr
-    assert "Traceback" not in done.stderr
-    (log,) = (cache / "pairsift" / "sweeps").glob("*/job-002.log")
-    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error: seed=5 must be", log.read_text())
+    assert done.stderr.splitlines()[-1].endswith("error: job 2: seed=5 must be another")
+    assert "Error executing" not in done.stderr, "Hydra's line, which shows passwords"
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_launched_jobs_score_with_two_workers(run: Run, tmp_path: Path, launcher: list[str]) -> None:
+def test_launched_jobs_score_with_two_workers(
+    run: Run, cache: Path, tmp_path: Path, launcher: list[str]
+) -> None:
     name = launcher[0].partition("_")[0]
     pytest.importorskip(f"hydra_plugins.hydra_{name}_launcher", reason=f"pip install 'pairsift[{name}]'")
     write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])
     pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "engine.workers=2"]
     done = run(f"hydra/launcher={launcher[0]}", *launcher[1:], "task=score", *pool, "filter=sba,vba")
     assert done.returncode == 0, done.stderr
-    assert [line for line in done.stdout.splitlines() if line.startswith("scored 10 pairs")]
+    printed = done.stdout + "".join(path.read_text() for path in cache.rglob("*.out"))
+    assert printed.count("scored 10 pairs") == 2

@@ -9,7 +9,6 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
-from benchmark.core.uids import read_subset
 from tests.command_line import Done, Run, assert_one_line
 from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
@@ -56,19 +55,6 @@ def test_select_prints_the_subset_file_and_reuses_scores(
     assert Path(second.stdout.splitlines()[-1]) != path
 
 
-@pytest.mark.slow
-def test_a_cascade_keeps_a_share_exact_in_number(run: Run, pool_folder: Path) -> None:
-    parts = ["filter=cascade", "filter@filter.filters.first=random", "filter@filter.filters.last=no_filter"]
-    cascade = [*POOL, f"pool.url={pool_folder}", *parts, "filter.keep.first=30%"]
-    assert_one_line(run(*cascade), "size asks for 10 pairs, but 9 have a score (21 no_score)")
-    kept = run(*cascade, "size.samples=9").stdout.splitlines()[-1]
-    best = run(*POOL, f"pool.url={pool_folder}", "size.samples=9").stdout.splitlines()[-1]
-    assert read_subset(Path(kept)).tolist() == read_subset(Path(best)).tolist()
-    assert_one_line(
-        run(*cascade, "filter.keep.first=most"), "filter.keep.first=most must be the lowest score"
-    )
-
-
 def test_infinity_in_a_config_is_written_by_its_name(run: Run, pool_folder: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "target.npy", np.eye(2, 16))
     clip = [f"filter.model={open_clip_model(tmp_path / 'clip')}", "filter.pretrained=null"]
@@ -77,49 +63,6 @@ def test_infinity_in_a_config_is_written_by_its_name(run: Run, pool_folder: Path
     assert done.returncode == 0, done.stderr
     manifest = Path(done.stdout.split()[-1]).with_suffix(".json").read_text()
     assert json.loads(manifest, parse_constant=pytest.fail)["config"]["norm"] == "inf"
-
-
-@pytest.mark.slow
-def test_a_selector_prints_the_subset_file_of_each_epoch(run: Run, pool_folder: Path, tmp_path: Path) -> None:
-    clip = [
-        "embedding=clip",
-        f"embedding.model={open_clip_model(tmp_path / 'clip')}",
-        "embedding.pretrained=null",
-    ]
-    budget = [
-        "downstream.captioner.training.samples_seen=35",
-        "downstream.dual_encoder.training.samples_seen=8",
-    ]
-    given = [*POOL, f"pool.url={pool_folder}", *clip, *budget, "selector.labels.clusters=3"]
-    done = run(*given, "selector=cluster_uniform")
-    assert done.returncode == 0, done.stderr
-    files = [Path(line) for line in done.stdout.split()]
-    assert len(files) == 4
-    drawn = [read_subset(file) for file in files]
-    assert [len(uids) for uids in drawn] == [10] * 4
-    assert len(set(np.concatenate(drawn[:3]).tolist())) == 30
-    (manifest,) = files[0].parent.glob("*cluster_uniform*.json")
-    assert json.loads(manifest.read_text())["files"] == [file.name for file in files]
-    assert len(run(*given, "selector=cluster_sorted").stdout.split()) == 1
-    assert_one_line(run(*given, "selector=cluster_unifrom"), "did you mean 'cluster_uniform'?")
-
-
-@pytest.mark.slow
-def test_unexpected_errors_keep_their_traceback(pool_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "broken_filter.py").write_text(
-        "from filters.base import Filter\n"
-        "class Broken(Filter):\n"
-        "    needs = frozenset({'text'})\n"
-        "    light = True\n"
-        "    def score(self, batch):\n"
-        "        raise ZeroDivisionError('a bug')\n"
-    )
-    done = run_process(
-        *POOL, f"pool.url={pool_folder}", "filter._target_=broken_filter.Broken", "~filter.seed", cwd=tmp_path
-    )
-    assert done.returncode == 1
-    assert "ZeroDivisionError: a bug" in done.stderr
-    assert "Traceback" in done.stderr
 
 
 def test_a_user_without_a_home_folder_needs_only_a_cache(

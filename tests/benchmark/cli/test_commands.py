@@ -1,12 +1,10 @@
 """What users type, unusual or wrong: it is read as it was meant, or answered in one line with the right spelling."""
 
 import itertools
-import os
 import re
 import shlex
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 from omegaconf import DictConfig, OmegaConf
@@ -17,12 +15,9 @@ from benchmark.cli.jobs import job_overrides, planned_sweeps
 from benchmark.cli.overrides import GROUPS, normalised
 from benchmark.cli.settings import parse_type, setting_types, task_types
 from benchmark.core.ranges import PositiveFloat, PositiveInt, requirement
-from benchmark.core.uids import read_subset
 from benchmark.run.config import CONF, register_resolvers, resolved, shipped_names
-from tests.benchmark.cli.test_cli import run_process
-from tests.command_line import Run, assert_one_line
+from tests.command_line import Run
 from tests.jobs import compose_config
-from tests.pools import rows, write_metadata, write_pool, write_tar
 from tests.test_documentation import check_overrides
 
 HOME = "/home/someone"
@@ -129,7 +124,6 @@ SENTENCES = [
     "-3",
     "'quoted' at one end",
 ]
-NEW_PROCESSES = ["fliter=icc", "downstream.captioner.training.lr=fast"]
 
 
 @pytest.fixture(scope="module")
@@ -178,14 +172,6 @@ def test_an_option_may_be_between_settings(typed: str, read: str) -> None:
     assert normalised(shlex.split(typed)) == shlex.split(read)
 
 
-def test_the_configuration_is_shown_wherever_it_is_asked_for(run: Run) -> None:
-    shown = [run(*typed.split()) for typed in ("seed=3 --cfg job size=5", "--cfg job seed=3 size=5")]
-    assert [done.returncode for done in shown] == [0, 0]
-    assert shown[0] == shown[1]
-    assert "seed: 3\n" in shown[0].stdout
-    assert "samples: 5\n" in shown[0].stdout
-
-
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_a_sentence_reaches_the_configuration_unchanged(sentence: str) -> None:
     assert (
@@ -203,14 +189,6 @@ def test_urls_reach_the_configuration_unchanged() -> None:
 def test_a_size_is_the_same_run_by_name_and_by_number(default: DictConfig) -> None:
     """The settings are equal, hence the run's id."""
     assert resolved(compose_config("size.samples=200000")) == resolved(default)
-
-
-def test_unusual_spellings_make_real_runs(run: Run, tmp_path: Path) -> None:
-    pool = write_pool(tmp_path / "a (copy)", [rows(30)])
-    select = ["task=select", "--pool", "img2dataset", f"pool.url={pool}"]
-    done = run(*select, "filter=[random]", "size=4,", "6")
-    assert done.returncode == 0, done.stderr
-    assert [len(read_subset(Path(path))) for path in done.stdout.split()] == [4, 6]
 
 
 def test_a_setting_has_the_type_of_its_line_or_of_its_default() -> None:
@@ -298,78 +276,3 @@ def test_help_names_settings_that_are_accepted(run: Run, group: str) -> None:
         if typed:
             cfg = compose_config(f"{group}={name}", *normalised(typed))
             assert cfg == compose_config(f"{group}={name}"), name
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("typed", NEW_PROCESSES)
-def test_a_new_process_answers_within_seconds(typed: str) -> None:
-    before = os.times()
-    done = run_process(*shlex.split(typed))
-    after = os.times()
-    assert_one_line(done, "")
-    assert after.children_user + after.children_system - before.children_user - before.children_system < 3
-
-
-SELECT = "task=select pool=img2dataset filter=random size.samples=2"
-# A wrong command, and where its line says what to type: a whole command, settings, or the last setting's value.
-REMEDIES = [
-    (f"{SELECT} pool.url=it's/pool", r"special characters: (.*)"),
-    (f"{SELECT} pool.url=pool pool.nsfw=[UNLIKELY]", r"set (pool\.nsfw=\[\]) to keep"),
-    (f"{SELECT} pool.url=pool pool.columns.text=texts", r"did you mean '(text)'"),
-    (f"{SELECT} pool.url=tars size.samples=9", r"choose (size=\d)"),
-    (f"{SELECT} pool.url=pool device=cuda:99", r"use (device=cpu)"),
-    (f"{SELECT} pool.url=pool fliter=random", r"did you mean (\S+)\?"),
-    (f"{SELECT} pool.url=pool pool.nfsw=[]", r"did you mean (\S+)\?"),
-    (f"{SELECT} pool.url=pool filter=rnadom", r"did you mean '(\w+)'"),
-    (f"{SELECT} pool.url=pool +filter=random", r"write (filter=)NAME once"),
-    (f"{SELECT} pool.url=pool filter=uid_list", r"add (filter\.path=)VALUE"),
-    (
-        "filter=random pool=img2dataset pool.url=pool size.samples=2 plan=true task=report",
-        r"for task=score, (select)",
-    ),
-    ("task=select filter=random size.samples=2 pool=./tars", r"write (pool=img2dataset pool\.url=\S+)"),
-    (f"{SELECT} pool.url=pool filter", r"`(python -m benchmark --help filter)`"),
-    (f"{SELECT} pool.url=pool pool.demo.pairs=5", r"`(python -m benchmark --cfg job)`"),
-    ("task=profile pool=img2dataset pool.url=long", r"add (profile\.images=false)"),
-    ("task=report results_dir=none", r"run `(python -m benchmark filter=random,clip)`"),
-    (f"{SELECT} pool.url=pool filter=no_text", r"with (task=export) filter=icc"),
-]
-TYPED = {
-    "filter=": "filter=random",
-    "filter.path=": "filter.path=uids.txt",
-    "task=export": "task=export filter=random",
-}  # NAME and VALUE are the user's
-
-
-@pytest.mark.parametrize(("wrong", "remedy"), REMEDIES)
-def test_a_remedy_works_as_it_is_typed(
-    run: Run, small_demo: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str, remedy: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for folder in ("it's/pool", "pool"):
-        write_metadata(tmp_path / folder / "a.parquet", rows(5))
-    write_metadata(tmp_path / "long" / "a.parquet", rows(250))
-    write_tar(tmp_path / "tars" / "0.tar", rows(5))
-    (tmp_path / "uids.txt").write_text("".join(f"{row.uid}\n" for row in rows(5)))
-    command = shlex.split(wrong.replace("'", "\\'"))
-    done = run(*command)
-    assert done.returncode == 2
-    found = re.search(remedy, done.stderr)
-    assert found, done.stderr
-    typed = shlex.split(TYPED.get(found[1], found[1]))
-    done = run(*retyped(command, typed, small_demo))
-    assert done.returncode == 0, done.stderr
-
-
-def retyped(command: Sequence[str], typed: Sequence[str], small_demo: Sequence[str]) -> list[str]:
-    """Return a command with what is typed in place of its last setting, or of its settings of the same names."""
-    *others, last = command
-    if typed[0] == "python":
-        whole = "filter=random,clip" in typed  # runs the demo for minutes: here a plan of a small one
-        return [*typed[3:], *([*small_demo, "plan=true"] if whole else [])]
-    if "=" not in typed[0]:
-        return [*others, f"{last.partition('=')[0]}={typed[0]}"]
-    names = {setting.partition("=")[0] for setting in typed}
-    unknown = last.partition("=")[0] in ("fliter", "pool.nfsw", "+filter")
-    kept = others if unknown else command
-    return [*(setting for setting in kept if setting.partition("=")[0] not in names), *typed]

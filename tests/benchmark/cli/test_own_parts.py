@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -124,23 +123,23 @@ def test_settings_without_a_default_are_asked_for(run: Run) -> None:
 
 
 BUGS = """
-import numpy as np
+import numpy
 from filters.base import Filter
 
 class Scores(Filter):
     needs = {"text"}
     def score(self, batch):
-        return np.zeros(3).reshape(2, 2)
+        raise ValueError("http://me:sec/ret@host/x")
 
 class Light(Scores):
     light = True
 
 class Made(Scores):
     def __init__(self):
-        np.zeros(3).reshape(2, 2)
+        raise ValueError("http://me:sec/ret@host/x")
 
 def task(job):
-    np.zeros(3).reshape(2, 2)
+    raise ValueError("http://me:sec/ret@host/x")
 """
 
 
@@ -162,34 +161,13 @@ def test_a_bug_ends_with_the_line_of_the_users_file(
     file.write_text(BUGS)
     sys.path.append(str(file.parent))
     sys.modules.pop("bugs", None)
-    done = run("task=select", "pool=img2dataset", "pool.url=my_pool", "size.samples=2", given)
+    command = ["task=select", "pool=img2dataset", "pool.url=my_pool", "size.samples=2", given]
+    done = run(*command, "models.rewriter=http://me:secret@host/model")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
-    error = "ValueError: cannot reshape array of size 3 into shape (2,2)"
-    assert done.stderr.splitlines()[-1] == f"error: {file}, line {line}: {error}"
-
-
-LEAKY = """
-from filters.base import Filter
-
-
-class Leaky(Filter):
-    needs = frozenset({"text"})
-    light = True
-
-    def score(self, batch):
-        raise RuntimeError("http://me:sec/ret@host/x")
-"""
-
-
-def test_a_bug_shows_no_password(run: Run, folder: Path) -> None:
-    (folder / "leaky.py").write_text(LEAKY)
-    given = ["pool=img2dataset", "pool.url=my_pool", "size=2", "filter=leaky:Leaky"]
-    done = run("task=select", *given, "models.rewriter=http://me:secret@host/model")
-    assert done.returncode == 1, done.stderr
-    assert "RuntimeError: http://***@host/x" in done.stderr
     assert "secret" not in done.stderr
-    assert "sec/ret" not in done.stderr
+    error = "ValueError: http://***@host/x"
+    assert done.stderr.splitlines()[-1] == f"error: {file}, line {line}: {error}"
 
 
 def test_edited_code_trains_again() -> None:
@@ -215,7 +193,7 @@ def test_the_working_folder_is_searched_last(run: Run, folder: Path) -> None:
     assert sys.path[-1] == str(folder)
 
 
-@pytest.mark.parametrize("name", ["CIDEr", "label", "METEOR_length", "BLEU_1-grams"])
+@pytest.mark.parametrize("name", ["CIDEr", "label", "BLEU_1-grams"])
 def test_a_metric_with_a_taken_name_is_refused(run: Run, folder: Path, name: str) -> None:
     (folder / "taken.py").write_text(
         f"from my_metrics import Words\n\nclass Taken(Words):\n    names = ({name!r},)\n"
@@ -224,45 +202,6 @@ def test_a_metric_with_a_taken_name_is_refused(run: Run, folder: Path, name: str
     done = run("metrics=[cider,taken:Taken]", "pool=img2dataset", "pool.url=my_pool", "models=demo")
     assert done.returncode == 2
     assert f"error: {name!r} is the name of other scores; rename" in done.stderr
-
-
-NAMES = ("filters", "downstream", "conf", "numpy")
-
-
-def command(folder: Path, *start: str) -> Done:
-    """Select with a filter of the folder, in a new process and with worker processes."""
-    typed = [*start, *SELECT, "pool.url=my_pool", "filter=my_filters:NearLength", "engine.workers=2"]
-    done = subprocess.run(typed, cwd=folder, capture_output=True, text=True)
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-def test_names_of_ours_in_the_working_folder_hide_nothing(folder: Path) -> None:
-    for name in NAMES:
-        (folder / name).mkdir()
-        (folder / name / "__init__.py").write_text(f"raise ValueError({name!r})")
-    done = command(folder, sys.executable, "-m", "benchmark", "--cfg=job")
-    assert done.returncode == 0, done.stderr
-    assert "_target_: my_filters.NearLength" in done.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "file",
-    [
-        "filters.py",
-        "filters/__init__.py",
-        "downstream/__init__.py",
-        "conf/config.yaml",
-        "benchmark/__init__.py",
-    ],
-)
-def test_each_name_of_ours_may_be_the_users(folder: Path, file: str) -> None:
-    (folder / file).parent.mkdir(exist_ok=True)
-    (folder / file).write_text("raise ValueError('it was read')")
-    start = [sys.executable, "-m", "benchmark"]
-    if file.startswith("benchmark"):  # of which Python itself runs the package in the working folder
-        start = [str(Path(sys.executable).parent / "pairsift")]
-    assert chosen(command(folder, *start)) == uids(LONG)
 
 
 def test_arguments_of_the_constructor_are_settings(run: Run, folder: Path) -> None:

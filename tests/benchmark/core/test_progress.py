@@ -15,16 +15,15 @@ from benchmark.core.progress import log_to_file
 def test_a_log_file_has_date_and_time_in_each_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log = logging.getLogger("benchmark.some")
     log.setLevel(logging.INFO)
-    with log_to_file(tmp_path / "job.log", alone=True):
-        log.info("inside")
-    with log_to_file(tmp_path / "job.log"):
-        log.info("both")
+    for line in ("first", "second"):
+        with log_to_file(tmp_path / "job.log"):
+            log.info(line)
     log.info("outside")
     lines = (tmp_path / "job.log").read_text().splitlines()
     assert [re.sub(r"\d", "0", line) for line in lines] == [
-        "0000-00-00 00:00:00 inside", "0000-00-00 00:00:00 both",
+        "0000-00-00 00:00:00 first", "0000-00-00 00:00:00 second",
     ]  # fmt: skip
-    assert caplog.messages == ["both", "outside"]
+    assert caplog.messages == ["first", "second", "outside"]
 
 
 @pytest.mark.parametrize(

@@ -14,21 +14,36 @@ from benchmark.cli.process import stop_on_signals
 from benchmark.core.errors import UserError
 from benchmark.core.launch import STOPPED
 from benchmark.core.pixel_workers import DecoderDiedError
+from benchmark.engine import workers
 from benchmark.engine.workers import WORKER_RUNS, Usage, WorkerDiedError, WorkerRun
 
 USED = Usage(processor_seconds=2.0, peak_rss_bytes=3)
 
 
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "SIGNAL_SECONDS", 0.01)
+    monkeypatch.setattr(workers, "PLACEMENT_SECONDS", 0.02)
+
+
 class Fake:
     """Doubles numbers. `script` says for each task, a piece or "setup", how often it kills its worker."""
 
-    def __init__(self, script: dict[int | str, int], death: Exception) -> None:
+    def __init__(
+        self,
+        script: dict[int | str, int],
+        death: Exception | None = None,
+        during: Callable[[], object] = lambda: None,
+    ) -> None:
         self.script = script
-        self.death = death
+        self.death = death or WorkerDiedError("SIGKILL")
+        self.during = during
+        self.started: list[int] = []
         self.calls: list[int] = []
         self.joins = 0
 
     def start(self, place: int) -> "Fake":
+        self.started.append(place)
         return self
 
     def attempt(self, task: int | str) -> None:
@@ -42,24 +57,24 @@ class Fake:
 
     def call(self, piece: int) -> tuple[int, Usage]:
         self.calls.append(piece)
+        self.during()
         self.attempt(piece)
         return 2 * piece, USED
 
-    def stop(self) -> None:
-        pass
+    def stop(self) -> None: ...
 
     def join(self) -> None:
         self.joins += 1
 
 
-def run(fake: Fake, places: int, pieces: int) -> list[int]:
+def run(fake: Fake, places: int | Callable[[], int], pieces: int) -> list[int]:
     start: Callable[[int], Fake] = fake.start
-    return sorted(WorkerRun(start, lambda: places, range(pieces), "add memory").results())
+    asked = places if callable(places) else lambda: places
+    return sorted(WorkerRun(start, asked, range(pieces), "add memory").results())
 
 
 @pytest.mark.parametrize("death", [WorkerDiedError("SIGKILL"), BrokenExecutor("of its own")])
-def test_each_piece_is_returned_once_whatever_dies(death: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmark.engine.workers.SIGNAL_SECONDS", 0.01)
+def test_each_piece_is_returned_once_whatever_dies(death: Exception) -> None:
     fake = Fake({0: 2, 3: 1, 4: 2, "setup": 1}, death)
     assert run(fake, 3, 5) == [0, 2, 4, 6, 8]
     assert sorted(fake.calls) == [0, 0, 0, 1, 2, 3, 3, 4, 4, 4]
@@ -68,11 +83,10 @@ def test_each_piece_is_returned_once_whatever_dies(death: Exception, monkeypatch
 def test_a_node_with_many_starting_workers_may_die() -> None:
     class Node(Fake):
         def start(self, place: int) -> Fake:
-            died = place in self.calls
-            self.calls.append(place)
-            return Fake({} if died else {"setup": 1}, WorkerDiedError())
+            super().start(place)
+            return Fake({"setup": 2 - self.started.count(place)})
 
-    assert run(Node({}, WorkerDiedError()), 8, 8) == [2 * piece for piece in range(8)]
+    assert run(Node({}), 8, 8) == [2 * piece for piece in range(8)]
 
 
 @pytest.fixture
@@ -88,76 +102,58 @@ def signal_handlers() -> Iterator[None]:
 @pytest.mark.usefixtures("signal_handlers")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_also_ends_workers_is_not_their_death(
-    number: signal.Signals, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+    number: signal.Signals,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Signalled(Fake):
-        def call(self, piece: int) -> tuple[int, Usage]:
-            Timer(0.1, os.kill, (os.getpid(), number)).start()  # this process gets it after its worker
-            self.calls.append(piece)
-            raise WorkerDiedError(number.name)
-
-    fake = Signalled({}, WorkerDiedError())
+    monkeypatch.setattr(workers, "SIGNAL_SECONDS", 0.5)
+    # This process gets the signal after its worker.
+    fake = Fake({0: 9}, during=lambda: Timer(0.05, os.kill, (os.getpid(), number)).start())
     with pytest.raises(SystemExit, match=str(128 + number)), stop_on_signals():
         run(fake, 1, 4)
     assert (fake.calls, caplog.messages) == ([0], [])
     assert capsys.readouterr().err == "stopped; run the same command to go on\n"
 
 
-def test_workers_are_added_for_places_that_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmark.engine.workers.PLACEMENT_SECONDS", 0.02)
+def test_workers_are_added_for_places_that_come_later() -> None:
     together = Barrier(3)
-
-    class Three(Fake):
-        def start(self, place: int) -> Fake:
-            self.calls.append(place)
-            return self
-
-        def call(self, piece: int) -> tuple[int, Usage]:
-            together.wait(20)
-            return 2 * piece, USED
-
-    fake = Three({}, WorkerDiedError())
+    fake = Fake({}, during=lambda: together.wait(20))
     places = chain([1, 2, 1], repeat(3))  # a node may leave and come back
-    results = WorkerRun(fake.start, lambda: next(places), range(6), "add memory").results()
-    assert sorted(results) == [0, 2, 4, 6, 8, 10]
-    assert sorted(fake.calls) == [0, 1, 2]
+    assert run(fake, lambda: next(places), 6) == [0, 2, 4, 6, 8, 10]
+    assert sorted(fake.started) == [0, 1, 2]
 
 
-def test_no_worker_is_added_when_no_piece_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmark.engine.workers.PLACEMENT_SECONDS", 0.02)
+def test_no_worker_is_added_when_no_piece_waits() -> None:
     began = time.monotonic()
-
-    class Slow(Fake):
-        def call(self, piece: int) -> tuple[int, Usage]:
-            time.sleep(0.3)
-            return super().call(piece)
-
-    fake = Slow({}, WorkerDiedError())
-    results = WorkerRun(
-        fake.start, lambda: 9 if time.monotonic() > began + 0.1 else 2, range(2), ""
-    ).results()
-    assert sorted(results) == [0, 2]
+    fake = Fake({}, during=lambda: time.sleep(0.2))
+    assert run(fake, lambda: 9 if time.monotonic() > began + 0.1 else 2, 2) == [0, 2]
     assert fake.joins == 2
 
 
 def test_a_worker_without_its_own_processes_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
-    assert run(Fake({1: 1}, DecoderDiedError("a process was killed; more memory")), 1, 3) == [0, 2, 4]
+    class New(Fake):
+        def start(self, place: int) -> Fake:
+            return Fake(self.script, self.death)
+
+    assert run(New({1: 1}, DecoderDiedError("a process was killed; more memory")), 1, 3) == [0, 2, 4]
     assert caplog.messages == ["a worker died at piece 2 of 3 (a process was killed): try 2 of 3"]
+    assert WORKER_RUNS[-1] == Usage(processor_seconds=4.0, peak_rss_bytes=6), "the dead one's last one counts"
 
 
-def test_the_third_death_at_one_piece_ends_the_run() -> None:
-    fake = Fake({1: 3}, WorkerDiedError("SIGKILL"))
-    with pytest.raises(
-        UserError, match=r"^3 workers died at piece 2 of 3 \(the last: SIGKILL\); add memory$"
-    ):
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        (1, r"^3 workers died at piece 2 of 3 \(the last: SIGKILL\); add memory$"),
+        ("setup", r"^3 workers died at the setup of the work"),
+    ],
+)
+def test_the_third_death_at_one_task_ends_the_run(task: int | str, message: str) -> None:
+    fake = Fake({task: 3})
+    with pytest.raises(UserError, match=message):
         run(fake, 1, 3)
-    assert fake.calls.count(1) == 3
+    assert fake.script[task] == 0
     assert fake.joins == 3  # no process is left
-
-
-def test_a_start_that_fails_three_times_ends_the_run() -> None:
-    with pytest.raises(UserError, match=r"^3 workers died at the setup of the work"):
-        run(Fake({"setup": 9}, WorkerDiedError()), 1, 3)
 
 
 def test_other_errors_end_the_run_at_once() -> None:
@@ -165,12 +161,3 @@ def test_other_errors_end_the_run_at_once() -> None:
     with pytest.raises(ZeroDivisionError):
         run(fake, 1, 3)
     assert fake.calls == [0, 1]
-
-
-def test_the_usage_of_dead_workers_is_what_they_last_said() -> None:
-    class New(Fake):
-        def start(self, place: int) -> Fake:
-            return Fake(self.script, self.death)
-
-    assert run(New({1: 1}, WorkerDiedError()), 1, 3) == [0, 2, 4]
-    assert WORKER_RUNS[-1] == Usage(processor_seconds=4.0, peak_rss_bytes=6)

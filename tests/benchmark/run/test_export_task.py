@@ -118,13 +118,6 @@ def test_epochs_that_differ_have_a_file_each(run: Run, settings: list[str], tmp_
     assert "24 distinct ones" in (folder / "README.md").read_text()
 
 
-def test_a_file_as_output_is_refused_before_scoring(run: Run, settings: list[str], tmp_path: Path) -> None:
-    (tmp_path / "out").touch()
-    done = run("task=export", *settings, f"task.output={tmp_path / 'out'}")
-    assert_one_line(done, "is a file); give a folder of yours")
-    assert "score:" not in done.stderr
-
-
 def write_pairs(folder: Path, texts: list[str]) -> Path:
     samples = rows(len(texts))
     for sample, text in zip(samples, texts, strict=True):

@@ -129,16 +129,6 @@ def test_sets_that_cannot_be_had_are_left_out(
 
 
 @needs_extra("http")
-def test_data_goes_to_the_folder_that_is_set(
-    run: Run, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
-    run("task=fetch", *command, "~evalset.nocaps", "~evalset.flickr30k")
-    assert (tmp_path / "coco" / "val2014" / "1.jpg").read_bytes() == jpeg(1)
-    assert not cache_folder("data").exists()
-
-
-@needs_extra("http")
 def test_what_cannot_be_had_does_not_stop_the_rest(
     run: Run, command: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -150,15 +140,6 @@ def test_what_cannot_be_had_does_not_stop_the_rest(
     assert names("nocaps") == {"nocaps_val_4500_captions.json", "images/a.jpg"}
     assert done.stdout.count("To be fetched") == 1  # for both runs
     assert by_hand(done)[0].startswith("python -m benchmark task=fetch filter=random,no_filter pool=")
-
-
-def test_a_disk_that_is_too_small_is_said_first(
-    run: Run, command: list[str], web: tuple[str, Behaviour]
-) -> None:
-    done = run("task=fetch", *command, f"evalset.coco.source.size={10**18}")
-    assert done.returncode == 2
-    assert "make room, or set XDG_CACHE_HOME" in done.stderr
-    assert not web[1].gets
 
 
 def test_a_checkpoint_is_fetched_without_unused_files(

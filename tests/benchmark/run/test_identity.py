@@ -36,7 +36,7 @@ def test_a_run_is_grouped_by_its_columns(small_demo: list[str]) -> None:
     assert "protocol_name" not in run_facts(job, "id", 10).columns  # of a task that evaluates nothing
 
 
-@pytest.mark.parametrize("name", ["sba", "vba", "icc"])
+@pytest.mark.parametrize("name", ["vba", "icc"])
 def test_icc_keeps_its_ids_until_it_is_read_otherwise(name: str) -> None:
     overrides = [f"filter={name}", "size=200k"]
     ours = make_run_id(make_job(*overrides), None)
@@ -59,6 +59,18 @@ def test_a_quick_try_is_another_run(job: Job) -> None:
     five = make_run_id(job, None)
     job.cfg.evalset.limit = 6
     assert len({whole, five, make_run_id(job, None)}) == 3
+
+
+def test_runs_of_a_stream_are_other_runs(job: Job) -> None:
+    indexed = make_run_id(job, None)
+    training = job.cfg.downstream.captioner.training
+    shuffled, training.shuffle_mib = training.shuffle_mib, 8
+    assert make_run_id(job, None) == indexed
+    training.source = "stream"
+    streams = {make_run_id(job, None)}
+    training.shuffle_mib = shuffled
+    assert indexed not in streams
+    assert make_run_id(job, None) not in streams
 
 
 def test_a_cache_within_the_checkout_changes_no_id(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from benchmark.core.uids import encode_uids
 from benchmark.results.run_folder import RunFiles
 from benchmark.run.job import _log_once
 from benchmark.run.open_samples import open_subset
-from benchmark.run.run import describe, next_steps
+from benchmark.run.run import describe
 from benchmark.run.select import Selected
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.top_k import select_top_k
@@ -55,17 +55,6 @@ def test_a_remote_pool_is_not_read_again(tmp_path: Path, caplog: pytest.LogCaptu
     assert {pair.place for pair in pairs} == {"top", "kept"}
     assert all(pair.thumbnail and pair.caption for pair in pairs)
     assert "pool p has no local tars" in caplog.text
-
-
-def test_the_demo_ends_with_what_to_type_next(tmp_path: Path) -> None:
-    _, compare, own, report = next_steps(
-        make_job("filter=icc", "filter.precision=fp32", "size=100k", "results_dir=a b")
-    )
-    assert compare == "  python -m benchmark filter=random,clip,icc size=100k 'results_dir=a b'"
-    assert "pool=img2dataset pool.url=FOLDER" in own
-    assert report == "  python -m benchmark task=report 'results_dir=a b'"
-    assert next_steps(make_job("size=100k", sweep=tmp_path)) == []
-    assert next_steps(make_job("pool=img2dataset", "pool.url=here")) == []
 
 
 def test_missing_metrics_are_noticed_only_where_something_is_captioned(

@@ -14,7 +14,6 @@ from benchmark.run.score import score
 from benchmark.scoring.score_parts import read_part
 from filters.base import Filter, Scores
 from filters.random import Random
-from tests.command_line import Run, assert_one_line
 from tests.pools import rows, write_pool
 
 RANDOM = {"_target_": "filters.random.Random", "seed": 1}
@@ -77,19 +76,3 @@ def job(folder: Path, scorer: dict[str, Any]) -> Job:
     engine = {"_target_": "benchmark.engine.local.LocalEngine", "device": "cpu", "workers": 1}
     settings = {"task": {"name": "score"}, "rescore": False, "scoring": {"tolerate": 0}}
     return Job(OmegaConf.create({"pool": pool, "filter": scorer, "engine": engine} | settings), {})
-
-
-@pytest.mark.slow
-def test_a_part_of_the_shards_is_scored(run: Run, cache: Path, tmp_path: Path) -> None:
-    pool = write_pool(tmp_path / "pool", [rows(3, start=3 * i) for i in range(3)])
-    settings = ["pool=img2dataset", f"pool.url={pool}", "filter=no_filter", "size.samples=5"]
-    assert run("task=score", *settings, "task.shards=2/3").returncode == 0
-    assert scored_shards(cache) == ["00000001"]
-    rescored = run("task=score", *settings, "task.shards=2/3", "rescore=true")
-    assert_one_line(rescored, "task.shards=2/3 with rescore=true would remove")
-    assert run("task=select", *settings).returncode == 0
-    assert scored_shards(cache) == ["00000000", "00000001", "00000002"]
-
-
-def scored_shards(cache: Path) -> list[str]:
-    return sorted(path.name.split("-")[0] for path in cache.rglob("scores/**/[!.]*.parquet"))

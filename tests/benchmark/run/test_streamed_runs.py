@@ -10,7 +10,7 @@ import torch
 from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.pool.streamed_subset import StreamedSubset
-from benchmark.run.identity import make_run_id, training_fingerprint
+from benchmark.run.identity import training_fingerprint
 from benchmark.run.open_samples import open_samples, open_stream
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs, write_chosen
@@ -129,16 +129,6 @@ def test_a_training_ends_at_a_tar_of_other_samples(pool: Path, tmp_path: Path) -
         train(stream, tmp_path / "ended")
     tolerant = opened(pool, *settings, "selection.tolerate=0.05")
     assert train(tolerant, tmp_path / "tolerated").skipped == {"not_of_this_tar": 1}
-
-
-def test_runs_of_a_stream_are_other_runs() -> None:
-    def run_id(*settings: str) -> str:
-        return make_run_id(make_job(*settings), None)
-
-    assert run_id("training.source=stream") != run_id()
-    smaller = "downstream.captioner.training.shuffle_mib=8"
-    assert run_id("training.source=stream", smaller) != run_id("training.source=stream")
-    assert run_id(smaller) == run_id()
 
 
 def test_other_numbers_of_processes_may_be_other_trainings(monkeypatch: pytest.MonkeyPatch) -> None:

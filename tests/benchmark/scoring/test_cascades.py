@@ -16,13 +16,12 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
-from benchmark.scoring.survivors import save_survivors
 from benchmark.selection.top_k import select_top_k
 from filters.base import Features, Filter, Scores
-from filters.composite import Bounded, Cascade, RankSum, Union
+from filters.composite import Bounded, Cascade, RankSum
 from filters.normsim import NormSim
 from tests.filters.test_normsim import naive_removal
-from tests.pools import hashed_uids, rows, write_pool
+from tests.pools import rows, write_pool
 
 PAIRS, NOTHING = 32, 7  # how many pairs, and the one without a score
 
@@ -143,30 +142,6 @@ def test_other_survivors_are_other_scores_and_equal_ones_shared(pool: Pool) -> N
     table = score_pool(pool, Cascade({"a": Quality(), "b": Bounded({"a": Rarity()}, 0)}, {"a": 0.5}), ENGINE)
     assert by_number(table) == pytest.approx(kept[0], nan_ok=True)
     assert len([path for folder in folders for path in folder.glob("among-*")]) == 3
-
-
-def test_scores_that_need_no_corpus_are_the_whole_pools(pool: Pool) -> None:
-    score_pool(pool, Cascade({"a": Quality(), "b": Rarity(), "c": Quality()}, {"a": 2, "b": 4}), ENGINE)
-    survivors = save_survivors(pool, hashed_uids(1))
-    assert score_paths(pool, Quality()) == score_paths(pool, Quality(), survivors)
-    assert score_pool(pool, Quality(), ENGINE).reused == 1
-
-
-def test_ranks_are_those_among_what_is_left(pool: Pool) -> None:
-    ranks = Union({"a": Quality(), "b": Rarity()})
-    table = score_pool(pool, Cascade({"first": Quality(), "last": ranks}, {"first": 3}), ENGINE)
-    left = np.flatnonzero(qualities() >= 3)
-    rarity = np.abs(left - left.mean())
-    expected = [
-        max(
-            ((of <= value).sum() + (of < value).sum() + 1) / 2 / len(left)
-            for of, value in ((qualities()[left], q), (rarity, r))
-        )
-        for q, r in zip(qualities()[left], rarity, strict=True)
-    ]
-    found = np.array(by_number(table))
-    assert np.flatnonzero(~np.isnan(found)).tolist() == left.tolist()
-    assert found[left] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_share_in_a_later_cascade_is_one_of_what_is_left(pool: Pool) -> None:

@@ -1,16 +1,12 @@
 """Scores of composites: parts on disk like any other's, with the numbers that combining gives."""
 
-import shutil
-import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from benchmark.core.batch import Batch
 from benchmark.core.uids import decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -18,43 +14,13 @@ from benchmark.scoring.score_folder import score_folder, score_paths
 from benchmark.scoring.score_parts import SCORING, read_part
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
-from filters.base import Composite, Features, Filter, Scores
+from filters.base import Composite
 from filters.composite import Bounded, Cascade, RankSum, Union
 from filters.random import Random
+from tests.benchmark.scoring.test_score_pool import Bright, Length
 from tests.pools import rows, write_metadata, write_tar
 
 ENGINE = LocalEngine("cpu", 1)
-
-
-class Length(Filter):
-    """The number in the caption; of odd ones none. Reads the metadata."""
-
-    needs = frozenset({"text"})
-    batches = 0
-
-    def score(self, batch: Batch) -> Scores:
-        Length.batches += 1
-        numbers = np.array([int(text.split()[-1]) for text in batch.texts])
-        return np.where(numbers % 2, np.nan, numbers).astype(np.float32)
-
-
-class Brightness(Features):
-    needs = frozenset({"image"})
-
-    def extract(self, batch: Batch) -> dict[str, np.ndarray]:
-        return {"mean": np.array([[np.asarray(image).mean()] for image in batch.images], np.float32)}
-
-
-class Bright(Filter):
-    """Reads the tars."""
-
-    needs = frozenset()
-
-    def __init__(self) -> None:
-        self.features = (Brightness(),)
-
-    def score(self, batch: Batch) -> Scores:
-        return np.asarray(batch.features["mean"][:, 0], np.float32)
 
 
 @pytest.fixture
@@ -107,21 +73,12 @@ def test_parts_hold_what_combining_gives(pool: Pool, name: str) -> None:
     assert np.isnan(list(expected.values())).any()
     assert np.array_equal([expected[uid] for uid in uids], scores, equal_nan=True)
     assert by_uid(table) == pytest.approx(expected, rel=0, abs=0, nan_ok=True)
-    files = sorted(score_folder(pool, scorer).glob("*.parquet"))
-    assert files == sorted(score_paths(pool, scorer).values())
-    assert {tuple(pq.read_schema(file).names) for file in files} == {("uid_high", "uid_low", "score")}
-
-
-@pytest.mark.parametrize("name", COMPOSITES)
-def test_a_second_run_reads_the_parts(pool: Pool, name: str) -> None:
-    scorer = COMPOSITES[name]
-    first, Length.batches = score_pool(pool, scorer, ENGINE), 0
-    shutil.rmtree(score_folder(pool, Random(3)), ignore_errors=True)  # nothing but its own parts is needed
+    assert sorted(score_folder(pool, scorer).glob("*.parquet")) == sorted(score_paths(pool, scorer).values())
+    Length.calls = 0
     again = score_pool(pool, scorer, ENGINE)
-    assert (first.reused, again.reused, Length.batches) == (0, 1, 0)
-    assert (again.drops, again.costs, again.parts) == (first.drops, first.costs, first.parts)
-    assert (again.uids == first.uids).all()
-    assert np.array_equal(again.scores, first.scores, equal_nan=True)
+    assert (table.reused, again.reused, Length.calls) == (0, 1, 0), "nothing but its own parts is needed"
+    assert (again.drops, again.costs, again.parts) == (table.drops, table.costs, table.parts)
+    assert np.array_equal(again.scores, table.scores, equal_nan=True)
 
 
 def test_a_lost_part_is_written_again(pool: Pool) -> None:
@@ -146,21 +103,6 @@ def test_drops_and_costs_count_once(pool: Pool) -> None:
     assert scoring[0].processor > sum(seconds.processor for seconds in scoring[1:])
 
 
-class Busy(Composite):
-    """Takes a while to combine the scores of a shard."""
-
-    def combine(self, scores, uids):
-        end = time.process_time() + 0.05
-        while time.process_time() < end:
-            pass
-        return scores[0]
-
-
-def test_combining_is_part_of_what_a_composite_costs(pool: Pool) -> None:
-    table = score_pool(pool, Busy({"a": Random(1), "b": Random(2)}), ENGINE)
-    assert 0.05 <= table.cost.processor < 0.5
-
-
 def test_neighbouring_ranks_of_a_huge_pool_stay_apart(pool: Pool) -> None:
     class Crowded(Composite):
         """Ranks as close as those of 2^25 pairs are."""
@@ -174,11 +116,3 @@ def test_neighbouring_ranks_of_a_huge_pool_stay_apart(pool: Pool) -> None:
         table = score_pool(pool, scorer, ENGINE)
         assert np.sort(table.scores)[:6].tolist() == [1 - number / 2**25 for number in (10, 8, 6, 4, 2, 0)]
     assert np.sort(score_pool(pool, union, ENGINE).scores)[:6].tolist() == [n / 6 for n in range(1, 7)]
-
-
-def test_another_shard_is_another_folder(folder: Path) -> None:
-    scorer = COMPOSITES["rank_sum"]
-    before = score_folder(Pool("p", str(folder)), scorer)
-    assert score_folder(Pool("p", str(folder)), scorer) == before
-    write_metadata(folder / "metadata" / "2.parquet", rows(2, start=20))
-    assert score_folder(Pool("p", str(folder)), scorer) != before

@@ -56,13 +56,6 @@ def test_a_killed_step_goes_on_from_the_pieces_done(tmp_path: Path) -> None:
     assert sorted(log) == list(range(10))  # each piece once
 
 
-def test_pieces_that_were_read_keep_no_file_open(tmp_path: Path) -> None:
-    pieces = make_corpus([batch(3)]).map("doubled", Doubled([], tmp_path / "broken"), 20)
-    before = set(Path("/proc/self/fd").iterdir())
-    assert sum(int(piece.values[0]) for piece in pieces) == 380
-    assert set(Path("/proc/self/fd").iterdir()) <= before
-
-
 def test_embeddings_are_pickled_as_paths() -> None:
     corpus = make_corpus([batch(2000)])
     images = corpus.embeddings("image")

@@ -38,7 +38,7 @@ Files = tuple[type[Any], list[list[tuple[int, float]]]]
 KIND = st.sampled_from(sorted(WORDS))
 COSTS = {SCORING: Seconds(1.5), "f": Seconds(0.5)}
 examples = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

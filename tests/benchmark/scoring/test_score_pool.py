@@ -1,5 +1,3 @@
-import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +16,7 @@ from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_pool import score_pool
 from filters.base import Features, Filter
 from filters.column import Column
-from filters.composite import Bounded, Cascade
+from filters.composite import Cascade
 from filters.random import Random
 from tests.pools import hashed_uids, rows, write_metadata, write_pool
 
@@ -45,16 +43,6 @@ class Brightness(Features):
     def extract(self, batch):
         Brightness.extracted += len(batch)
         return {"mean": np.array([[np.asarray(i).mean()] for i in batch.images], np.float32)}
-
-
-class Slow(Length):
-    """Takes its time to look at the whole pool."""
-
-    light = True
-
-    def fit(self, batches) -> None:
-        assert sum(len(batch) for batch in batches) > 0
-        time.sleep(0.2)
 
 
 class Bright(Filter):
@@ -97,23 +85,12 @@ def test_a_killed_scoring_goes_on_with_the_missing_shard(pool: Pool, cache) -> N
     assert by_uid(first) == by_uid(second)
 
 
-def test_worker_processes_give_the_same_scores(pool: Pool) -> None:
-    alone = score_pool(pool, Bright(), LocalEngine("cpu", 1))
-    other = Bright()
-    other.spread = True  # another key, so that nothing is reused
-    spread = score_pool(pool, other, LocalEngine("cpu", 2))
-    assert by_uid(alone) == by_uid(spread)
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (
-            lambda n: np.zeros((n, 1)),
-            r"Wrong\.score gave float64 of shape \(7, 1\) for 7 pairs; it must return",
-        ),
-        (np.arange, r"Wrong\.score gave int64 of shape \(7,\) for 7 pairs"),
-        (lambda n: [0.0] * n, r"Wrong\.score gave list of shape None for 7 pairs"),
+        (lambda n: np.zeros((n, 1)), r"float64 of shape \(7, 1\) for 7 pairs; it must return"),
+        (np.arange, r"int64 of shape \(7,\) for 7 pairs"),
+        (lambda n: [0.0] * n, "list of shape None for 7 pairs"),
     ],
 )
 def test_a_filter_that_breaks_the_contract_is_named(
@@ -123,7 +100,7 @@ def test_a_filter_that_breaks_the_contract_is_named(
         def score(self, batch):
             return wrong(len(batch))
 
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(UserError, match=rf"Wrong\.score gave {message}"):
         score_pool(pool, Wrong(), LocalEngine("cpu", 1))
 
 
@@ -142,40 +119,11 @@ def test_hidden_columns_are_for_the_oracle_only(tmp_path) -> None:
         score_pool(pool, Column("noise"), LocalEngine("cpu", 1))
 
 
-NAN = np.nan
-
-
-@pytest.mark.parametrize(
-    ("composite", "expected"),
-    [
-        (Bounded({"a": Random()}, 2.0), [NAN, 2, 3, NAN]),
-        (Bounded({"a": Random()}, 1.5, 2.5), [NAN, 2, NAN, NAN]),
-        (Bounded({"a": Random()}, 2.0, rank=False), [NAN, 1, 1, NAN]),
-        (Bounded({"a": Random()}, maximum=-2.0, low_is_good=True), [NAN, 2, 3, NAN]),
-        (Cascade({"a": Random(), "b": Random()}), [4, 1, NAN, NAN]),
-        (Cascade({"a": Random(), "b": Random()}, {"a": 2}), [NAN, 1, NAN, NAN]),
-    ],
-)
-def test_combinations_by_hand(composite, expected) -> None:
-    scores = np.array([[1, 2, 3, NAN], [4, 1, NAN, 2]], np.float32)[: len(composite.filters)]
-    assert composite.combine(scores, hashed_uids(4)) == pytest.approx(
-        np.array(expected, np.float32), nan_ok=True
-    )
-
-
-def test_fitting_is_part_of_what_scores_cost(tmp_path) -> None:
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(3), rows(2, 3), rows(2, 5)])))
-    first, again = (score_pool(pool, Slow(), LocalEngine("cpu", 1)) for _ in range(2))
-    assert 0.2 <= first.cost.clock < 1
-    assert again.cost == first.cost
-
-
-def test_a_scoring_that_goes_on_counts_its_fit_once(tmp_path, monkeypatch) -> None:
+def test_a_scoring_that_goes_on_counts_its_fit_once(pool: Pool, monkeypatch) -> None:
     monkeypatch.setattr("benchmark.scoring.score_pool.fit_filter", lambda *_: Seconds(100.0, 100.0))
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(3), rows(2, 3)])))
-    score_pool(pool, Slow(), LocalEngine("cpu", 1))
-    next(iter(score_paths(pool, Slow()).values())).unlink()
-    assert score_pool(pool, Slow(), LocalEngine("cpu", 1)).cost.clock == pytest.approx(100, abs=5)
+    score_pool(pool, Random(), LocalEngine("cpu", 1))
+    next(iter(score_paths(pool, Random()).values())).unlink()
+    assert score_pool(pool, Random(), LocalEngine("cpu", 1)).cost.clock == pytest.approx(100, abs=5)
 
 
 def test_random_is_uniform_and_depends_on_uid_and_seed_only() -> None:
@@ -198,4 +146,4 @@ def test_identity_leaves_out_loaded_state_and_keeps_settings() -> None:
     assert plain.key() == loaded.key()
     assert plain.key() != Bright(-1.0).key()
     assert Cascade({"a": Random(1)}).key() != Cascade({"a": Random(2)}).key()
-    assert Counter(f.key() for f in (Random(1), Random(1))).most_common(1)[0][1] == 2
+    assert Random(1).key() == Random(1).key()

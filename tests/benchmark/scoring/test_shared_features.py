@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -63,34 +64,29 @@ class Centred(Features):
         return {"far": np.array(far, np.float32)[:, None]}
 
 
-class Bright(Filter):
+class Reads(Filter):
+    """The first number of its first features."""
+
     needs = frozenset()
+    made_of: ClassVar[tuple[type[Features], ...]]
 
     def __init__(self) -> None:
-        self.features = (Brightness(),)
+        self.features = tuple(make() for make in self.made_of)
 
     def score(self, batch: Batch) -> Scores:
-        return batch.features["mean"][:, 0]
+        return next(iter(batch.features.values()))[:, 0]
 
 
-class Contrasted(Filter):
-    needs = frozenset()
-
-    def __init__(self) -> None:
-        self.features = (Contrast(),)
-
-    def score(self, batch: Batch) -> Scores:
-        return batch.features["std"][:, 0]
+class Bright(Reads):
+    made_of = (Brightness,)
 
 
-class Flat(Filter):
-    needs = frozenset()
+class Contrasted(Reads):
+    made_of = (Contrast,)
 
-    def __init__(self) -> None:
-        self.features = (Centred(), Contrast())
 
-    def score(self, batch: Batch) -> Scores:
-        return -batch.features["far"][:, 0]
+class Flat(Reads):
+    made_of = (Centred, Contrast)
 
 
 @pytest.fixture
@@ -230,16 +226,12 @@ class SquarePixels(SmallPixels):
     preprocess = staticmethod(square)
 
 
-class First(Filter):
-    """The first pixel."""
+class Small(Reads):
+    made_of = (SmallPixels,)
 
-    needs = frozenset()
 
-    def __init__(self, features: Features) -> None:
-        self.features = (features,)
-
-    def score(self, batch: Batch) -> Scores:
-        return batch.features["pixels"][:, 0]
+class Square(Reads):
+    made_of = (SquarePixels,)
 
 
 @pytest.mark.slow
@@ -247,7 +239,7 @@ def test_processes_preprocess_for_several_models(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shard_reader, "own_cores", lambda: 2)
-    filters = [First(SmallPixels()), First(SquarePixels())]
+    filters = [Small(), Square()]
     with monkeypatch.context() as patch:
         patch.setattr(pixel_workers, "MANY_IMAGES", 1)
         extract_shared(pool, filters, ONE)

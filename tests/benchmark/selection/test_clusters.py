@@ -1,6 +1,5 @@
 """Per-epoch draws over clusters: DS-CLIP's three ways, exactly k of them."""
 
-import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +15,12 @@ from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_parts import SCORING
+from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.bounded import select_within
 from benchmark.selection.clusters import ClusterSelector, Deck, apportion, epoch_counts, quotas
 from benchmark.selection.selection import Selection
 from filters.base import Filter
-from filters.clip import ClipFeatures
-from filters.embeddings.cluster_labels import ClusterLabels
-from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
 
 ENGINE = LocalEngine("cpu", 1)
@@ -43,13 +40,6 @@ class KnownLabels(Filter):
 
     def score(self, batch):
         return np.array([self.labels[uid] for uid in decode_uids(batch.uids)], np.float32)
-
-
-class SlowLabels(KnownLabels):
-    """Clusters that take their time."""
-
-    def fit(self, batches) -> None:
-        time.sleep(0.2)
 
 
 @pytest.fixture
@@ -142,8 +132,8 @@ def test_what_has_no_cluster_is_counted(pool: Pool) -> None:
 
 def test_clusters_are_part_of_what_the_scores_cost(pool: Pool) -> None:
     scored = replace(table(), costs={SCORING: Seconds(5.0), "clip": Seconds(2.0)})
-    chosen = ClusterSelector(SlowLabels(LABELS), "size", "random").select(scored, 5, 3, 0, pool, ENGINE)
-    assert 7.2 <= chosen.cost.clock < 8
+    labels = score_pool(pool, KnownLabels(LABELS), ENGINE).costs[SCORING].clock
+    assert select(pool, 5, 3, table=scored).cost.clock == 7 + labels > 7
 
 
 @pytest.mark.parametrize(("order", "epochs"), [("random", 1), ("random", 3), ("score", 1)])
@@ -171,12 +161,6 @@ def test_unreadable_pairs_leave_the_order_of_the_others(pool: Pool, order: str, 
 def test_the_seed_decides_the_draws(pool: Pool) -> None:
     chosen = [select(pool, 5, 3, seed=seed) for seed in (0, 0, 1)]
     assert chosen[0].sha256 == chosen[1].sha256 != chosen[2].sha256
-
-
-def test_clusters_are_found_in_the_pools_images(pool: Pool, tmp_path: Path) -> None:
-    labels = ClusterLabels(ClipFeatures(open_clip_model(tmp_path / "clip")), "image", 4, seed=0)
-    chosen = ClusterSelector(labels, "size", "random").select(table(), 5, 4, 0, pool, ENGINE)
-    assert sorted(place for uids in chosen.epochs for place in places(uids)) == list(range(20))
 
 
 def test_quotas_by_hand() -> None:

@@ -1,5 +1,6 @@
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.core.usage import Seconds
 from benchmark.scoring.score_parts import SCORING
 from benchmark.scoring.score_table import ScoreTable
-from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, write_selection
 from benchmark.selection.top_k import select_top_k
+from tests.benchmark.results.report.made_results import result
 from tests.pools import numbered_uids
 
 
@@ -69,26 +70,6 @@ def test_an_impossible_size_names_what_was_dropped(k: int) -> None:
         select_top_k(table([1, 2, 3, np.nan]), k, 0)
 
 
-def manifest_of(chosen: Selection) -> Manifest:
-    return Manifest(
-        pool="p",
-        filter="f",
-        config={"a": 1},
-        k=4,
-        seed=0,
-        threshold=chosen.threshold,
-        scored=chosen.scored,
-        tied=chosen.tied,
-        tied_kept=chosen.tied_kept,
-        drops=chosen.drops,
-        sha256=chosen.sha256,
-        distinct=len(chosen.uids),
-        files=[],
-        selector="best",
-        selector_config={},
-    )
-
-
 def test_ties_of_all_epochs_are_counted_once() -> None:
     chosen = Selection.of_rows(table([2, 2, 2, 5, 1]), [np.array([0, 3]), np.array([1, 3])], 5, {})
     assert (chosen.threshold, chosen.tied, chosen.tied_kept) == (2, 3, 2)
@@ -100,16 +81,9 @@ def test_each_epoch_has_its_own_subset_file(tmp_path) -> None:
     assert decode_uids(chosen.uids) == decode_uids(scored.uids[[3, 5, 9]])
     assert chosen.threshold == 3
     assert chosen.sha256 != Selection.of_rows(scored, [np.array([3, 9]), np.array([5, 3])], 10, {}).sha256
-    write_selection(tmp_path / "s.npy", chosen, manifest_of(chosen))
+    write_selection(tmp_path / "s.npy", chosen, replace(result("clip").selection, sha256=chosen.sha256))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "s-epoch000.npy", "s-epoch001.npy", "s.json",
     ]  # fmt: skip
     assert decode_uids(read_subset(tmp_path / "s-epoch001.npy")) == decode_uids(scored.uids[[3, 9]])
-
-
-def test_subset_file_and_manifest_are_written(tmp_path) -> None:
-    chosen = select_top_k(table(range(10)), 4, 0)
-    manifest = manifest_of(chosen)
-    write_selection(tmp_path / "s.npy", chosen, manifest)
-    assert (read_subset(tmp_path / "s.npy") == chosen.uids).all()
     assert json.loads((tmp_path / "s.json").read_text())["sha256"] == chosen.sha256
