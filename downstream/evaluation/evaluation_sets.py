@@ -65,7 +65,7 @@ class EvaluationSet:
     items: list[Item]
     captioning: bool
     retrieval: bool
-    # Of retrieval: "against" the model, or "topk" as in CLIP_benchmark (see `retrieval_metrics`).
+    # Rule for ties in retrieval: "against" the model, or "topk" as in CLIP_benchmark (see `retrieval_metrics`).
     ties: Ties = "against"
 
     def __post_init__(self) -> None:
@@ -132,7 +132,7 @@ def karpathy(
     """Load a split of a Karpathy file (``dataset_coco.json``, ``dataset_flickr30k.json``), or several (``val+test``).
 
     An image is at ``images/<filepath>/<filename>``; None loads no images, to score captions that are there already.
-    Raises `UserError` for missing files and other formats; `NotFetchedError` if `source` has what is missing.
+    Raises `UserError` for missing files and other formats; `NotFetchedError` if `source` has the missing files.
     """
 
     def parse(content: Any) -> list[Item]:

@@ -1,4 +1,4 @@
-"""What is validated: captions or retrieval, on a small fixed part of an evaluation set. Nothing is chosen by it."""
+"""Validation of captions or retrieval on a small fixed part of an evaluation set. Nothing is chosen by it."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a caption metric is: a class that turns captions into numbers, or says why it cannot."""
+"""The base of caption metrics: a class that turns captions into numbers, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Request:
     # The location of each image, which its `load` decodes; None if a set has none.
     images: Mapping[ImageId, Loadable] | None
     device: torch.device
-    # Where metrics leave what they compute for single images.
+    # Metrics leave their values of single images here.
     of_images: ScoresOfImages = field(default_factory=dict)
 
     @cached_property
@@ -97,7 +97,7 @@ class CaptionMetric(ABC):
         """
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield what must be on this machine; the metric is absent without it. By default Java, for tokens."""
+        """Yield the requirements; the metric is absent without them. By default Java, for tokens."""
         if self.reads_tokens:
             yield without_unless("Java", lambda: find_java().executable)
 
@@ -106,12 +106,12 @@ class CaptionMetric(ABC):
         return self.unit
 
     def version(self) -> str:
-        """Return what the values depend on besides the captions: library and version, revision of the weights."""
+        """Return the library and version, and the revision of the weights: with the captions they give the values."""
         return library(self.library)
 
 
 def without_unless(name: str, locate: Callable[[], object]) -> Requirement:
-    """Return the requirement `name`, see `look`; where `locate` raises `UnavailableError` the metric is absent."""
+    """Return the requirement `name`, see `look`; if `locate` raises `UnavailableError`, the metric is absent."""
     try:
         return look(name, locate)
     except UnavailableError as error:

@@ -1,7 +1,4 @@
-"""CLIPScore (Hessel et al. 2021) and PAC-S (Sarto et al. 2023), with and without references.
-
-Both use the same formula; PAC-S has another CLIP and another weight. Features need not be normalised.
-"""
+"""PAC-S (Sarto et al. 2023): CLIPScore (Hessel et al. 2021) of another CLIP; with and without references."""
 
 from __future__ import annotations
 
@@ -32,36 +29,30 @@ if TYPE_CHECKING:
 
     from benchmark.models.clip_models import ClipModel
 
-CLIPSCORE_WEIGHT = 2.5
 IMAGES_AT_ONCE = 32
 
 Features = npt.NDArray[np.floating[Any]]
 Scores = npt.NDArray[np.float64]
 
 
-def clip_score(images: Features, candidates: Features, weight: float = CLIPSCORE_WEIGHT) -> Scores:
-    """Return ``weight * max(cos(image, candidate), 0)`` of each pair of rows, (n, d) and (n, d), as (n,)."""
-    return weight * _clipped_cosine(images, candidates)
+def pac_scores(
+    clip: ClipModel, images: Features, candidates: Sequence[str], references: Sequence[Sequence[str]]
+) -> tuple[Scores, Scores]:
+    """Return PAC-S and RefPAC-S of n candidates, both (n,), given the features of their images, (n, d).
 
-
-def ref_clip_score(
-    scores: Scores, candidates: Features, references: Features, reference_owner: npt.NDArray[np.integer[Any]]
-) -> Scores:
-    """Return the harmonic mean of each score and its candidate's best clipped cosine with a reference.
-
-    Args:
-        scores: `clip_score` of the n candidates, shape (n,).
-        candidates: text features (n, d).
-        references: text features of all references (m, d).
-        reference_owner: index of each reference's candidate, (m,).
+    PAC-S is the cosine of image and candidate, negative ones counted as 0, times a weight. RefPAC-S is its harmonic
+    mean with the candidate's best cosine with a reference, negative ones counted as 0 too.
     """
-    best = np.full(len(candidates), -np.inf)
-    np.maximum.at(best, reference_owner, _clipped_cosine(candidates[reference_owner], references))
-    if np.isneginf(best).any():
-        raise ValueError("every candidate must have a reference")
+    owner = np.repeat(np.arange(len(candidates)), [len(group) for group in references])
+    flat = [reference for group in references for reference in group]
+    texts, others = (
+        clip.embed_texts([PREFIX + text for text in captions]) for captions in (candidates, flat)
+    )
+    scores = PACSCORE_WEIGHT * _clipped_cosine(images, texts)
+    best = np.zeros(len(candidates))
+    np.maximum.at(best, owner, _clipped_cosine(texts[owner], others))
     total = scores + best
-    result: Scores = np.divide(2 * scores * best, total, out=np.zeros_like(total), where=total > 0)
-    return result
+    return scores, np.divide(2 * scores * best, total, out=np.zeros_like(total), where=total > 0)
 
 
 def _clipped_cosine(left: Features, right: Features) -> Scores:
@@ -69,27 +60,6 @@ def _clipped_cosine(left: Features, right: Features) -> Scores:
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     cosine: Scores = np.maximum(np.einsum("nd,nd->n", left, right) / lengths, 0.0)
     return cosine
-
-
-@dataclass(frozen=True)
-class ClipScorer:
-    """CLIPScore with any CLIP; PAC-S with its own CLIP and ``weight=PACSCORE_WEIGHT``."""
-
-    clip: ClipModel
-    weight: float = CLIPSCORE_WEIGHT
-
-    def score(
-        self, images: Features, candidates: Sequence[str], references: Sequence[Sequence[str]]
-    ) -> tuple[Scores, Scores]:
-        """Return the scores of a batch, given the features of its images, without and with references, both (n,)."""
-        texts = self._embed(candidates)
-        scores = clip_score(images, texts, self.weight)
-        owner = np.repeat(np.arange(len(candidates)), [len(group) for group in references])
-        flat = [reference for group in references for reference in group]
-        return scores, ref_clip_score(scores, texts, self._embed(flat), owner)
-
-    def _embed(self, captions: Sequence[str]) -> npt.NDArray[np.float32]:
-        return self.clip.embed_texts([PREFIX + caption for caption in captions])
 
 
 @dataclass(frozen=True)
@@ -138,13 +108,11 @@ class PacScore(CaptionMetric):
         except UserError as error:
             raise UnavailableError(str(error)) from None
         clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
-        scorer = ClipScorer(clip, PACSCORE_WEIGHT)
         plain: dict[ImageId, float] = {}
         referenced: dict[ImageId, float] = {}
         for pixels, part in corpus_batches(corpus, images, clip.preprocess, IMAGES_AT_ONCE, device):
-            scores = scorer.score(
-                clip.embed_pixels(pixels), list(part.candidates.values()), list(part.references.values())
-            )
+            captions = list(part.candidates.values()), list(part.references.values())
+            scores = pac_scores(clip, clip.embed_pixels(pixels), *captions)
             for table, values in zip((plain, referenced), scores, strict=True):
                 table |= zip(part.candidates, values.tolist(), strict=True)
         return plain, referenced

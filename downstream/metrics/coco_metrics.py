@@ -86,7 +86,7 @@ def bleu(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def bleu_counts(corpus: Corpus) -> dict[ImageId, dict[str, float]]:
-    """Return what BLEU sums over images: lengths, and n-grams in the candidate and of these in a reference."""
+    """Return the counts that BLEU sums over images: lengths, n-grams, and n-grams that a reference has too."""
     counts = {}
     for image, candidate in corpus.candidates.items():
         cooked = cook_test(candidate, cook_refs(corpus.references[image]), eff="closest")

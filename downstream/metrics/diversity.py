@@ -58,7 +58,7 @@ def fraction_of_differing_pairs(captions: Sequence[str]) -> float:
     Raises `UnavailableError` for fewer than two captions.
     """
     if len(captions) < 2:
-        raise UnavailableError("captions differ from each other: one alone has no diversity")
+        raise UnavailableError("diversity needs at least two captions")
     if len(captions) > MAX_CAPTIONS:
         drawn = np.random.default_rng(0).choice(len(captions), MAX_CAPTIONS, replace=False)
         captions = [captions[index] for index in drawn]

@@ -54,7 +54,7 @@ def _with_interval(metric: Metric, resampled: Mapping[str, Doubles], counts: Dou
 
 
 def class_weights(labels: Labels) -> Doubles:
-    """Return the weight of each image, (n,), by which every class counts alike; their mean is 1."""
+    """Return the weight of each image, (n,), so that all classes count alike; their mean is 1."""
     sizes = np.bincount(labels)
     return np.asarray(len(labels) / (np.count_nonzero(sizes) * sizes[labels]), float)
 

@@ -14,7 +14,7 @@ from downstream.metrics.java import JARS, Java, run_jar
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 from downstream.metrics.tokenizer import one_line
 
-JAR_NAME = "meteor-1.5.jar"
+JAR = JARS / "meteor" / "meteor-1.5.jar"
 START_SECONDS, SECONDS_PER_IMAGE = 120.0, 0.1
 
 
@@ -58,10 +58,7 @@ def meteor_counts(corpus: Corpus, java: Java) -> dict[ImageId, list[float]]:
 
 def run_meteor(requests: Sequence[str], java: Java) -> list[str]:
     """Return the lines that the jar answers to `requests` in one run: English, all matchers."""
-    jar = JARS / "meteor" / JAR_NAME
-    if not jar.is_file():
-        raise UnavailableError(f"METEOR's jar is not at {jar}: reinstall pycocoevalcap")
-    command = java.command("-Xmx2G", "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm")
+    command = java.command("-Xmx2G", "-jar", str(JAR), "-", "-", "-stdio", "-l", "en", "-norm")
     seconds = START_SECONDS + SECONDS_PER_IMAGE * len(requests)
     output = run_jar("METEOR", command, seconds, input="".join(f"{line}\n" for line in requests).encode())
     return output.decode("utf-8", "replace").splitlines()

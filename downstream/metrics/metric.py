@@ -46,12 +46,12 @@ class Metric:
     reason: str | None  # why it could not be computed; None if it has a value
     count: int  # number of images or queries behind it
     version: str  # library and version, revision of the weights
-    # Numbers by position in the caption whose mean is `value`; empty for metrics without them.
+    # Numbers by position in the caption, with the mean `value`; empty for metrics without them.
     curve: tuple[float, ...] = ()
     # Bounds of the 95% bootstrap interval over images; None for metrics without one.
     interval: tuple[float, float] | None = None
     # ``fraction``, which tables show times 100, as papers print CIDEr too; ``score``, shown with three decimals; or
-    # the name of what it counts, such as ``words``. Empty for a plain number.
+    # the name of the things it counts, such as ``words``. Empty for a plain number.
     unit: str = ""
     higher_is_better: bool = True  # whether a higher value is better
     detail: bool = False  # whether tables leave it out unless ``task.columns`` names it

@@ -3,10 +3,10 @@
 As in Karpathy's splits, a text matches one image, and an image matches all its texts. The rank of a query is that of
 its best match, for a labelled image of its class: 1 + the number of wrong items at least as similar. Ties thus count
 against the model, in any order of the items: features that have collapsed to one point get the worst rank, not the
-first. ``text_to_image_tied``, ``image_to_text_tied``, ``zero_shot_tied`` are the fractions of queries with a tie, by
-which the other metrics would be higher at most if ties counted otherwise, as they do in CLIP_benchmark. Classes of
-one name always tie: among open_clip's names of ImageNet's 1,000 classes, "missile" and "sunglasses" are there twice,
-0.4% of the images. Memory is bounded.
+first. ``text_to_image_tied``, ``image_to_text_tied`` and ``zero_shot_tied`` are the fractions of queries with a tie:
+the most that CLIP_benchmark's rule for ties could add to the other metrics. Classes of one name always tie: among
+open_clip's names of ImageNet's 1,000 classes, "missile" and "sunglasses" are there twice, 0.4% of the images. Memory
+is bounded.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -47,7 +47,7 @@ def score_domains(
         candidates: one caption per image; any text, an empty one counts as it is.
         references: at least one per image; images without a candidate are ignored.
         domains: image ids by the domain's name.
-        of_images: gets the scores of single images, where metrics have some, and the counts that BLEU sums.
+        of_images: gets the scores of single images, if metrics have some, and the counts that BLEU sums.
 
     Raises:
         UserError: a model that does not fit its metric's settings.

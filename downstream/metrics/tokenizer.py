@@ -13,7 +13,7 @@ from benchmark.core.batch import model_text
 from downstream.metrics.java import JARS, Java, run_jar
 from downstream.metrics.metric import Corpus, UnavailableError
 
-JAR_NAME = "stanford-corenlp-3.4.1.jar"
+JAR = JARS / "tokenizer" / "stanford-corenlp-3.4.1.jar"
 START_SECONDS, SECONDS_PER_CAPTION = 60.0, 0.02
 # Control characters (the jar ends a line at U+0085 too), line and paragraph separators, lone surrogates.
 _NON_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -55,10 +55,7 @@ def clean_corpus(corpus: Corpus) -> Corpus:
 
 
 def _run_jar(lines: Sequence[str], java: Java) -> list[str]:
-    jar = JARS / "tokenizer" / JAR_NAME
-    if not jar.is_file():
-        raise UnavailableError(f"the PTB tokenizer's jar is not at {jar}: reinstall pycocoevalcap")
-    command = java.command("-cp", str(jar), "edu.stanford.nlp.process.PTBTokenizer")
+    command = java.command("-cp", str(JAR), "edu.stanford.nlp.process.PTBTokenizer")
     command += ["-preserveLines", "-lowerCase"]
     seconds = START_SECONDS + SECONDS_PER_CAPTION * len(lines)
     output = run_jar("the PTB tokenizer", command, seconds, input="\n".join(lines).encode())

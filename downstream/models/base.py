@@ -180,7 +180,9 @@ class Trainable(Identified, ABC):
             log.info("%s: trying its checkpoints on two captions and an image", self.name)
             pairs = [Sample("", text, Image.new("RGB", WIDE)) for text in (LONG, SHORT)]
             with quiet_transformers():
-                copy.copy(self).try_out(pairs, torch.device("cpu"))  # a copy: what is built for it is dropped
+                copy.copy(self).try_out(
+                    pairs, torch.device("cpu")
+                )  # a copy, which is dropped with its network
             with suppress(UnwritableError):  # the next command tries again
                 write_cached(path, self.name)
         return "two captions and an image go through its network"

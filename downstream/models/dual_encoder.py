@@ -163,7 +163,7 @@ class Unlocked:
     Args:
         projection: width of the shared space, into which each tower has a linear head.
         pretrained: whether the image tower starts from its checkpoint; False takes only its architecture.
-        augment: whether training images are augmented, see `augment_image`.
+        augment: whether training images are augmented, see `ds_clip_changes`.
     """
 
     projection: PositiveInt

@@ -22,7 +22,7 @@ from torchvision.transforms import v2
 
 from benchmark.core.batch import Sample
 from downstream.batching import groups_of_similar_length, to_pixels
-from downstream.models.base import start_and_end
+from downstream.models.base import seeded, start_and_end
 from downstream.training.stepper import LossSum
 from downstream.training.training_data import EmbeddedSample, Inputs
 
@@ -51,7 +51,7 @@ def image_inputs(processor: Any, samples: Sequence[Sample | EmbeddedSample]) -> 
 
 @dataclass(frozen=True)
 class CaptionCollate:
-    """Turns samples into tensors: those of the image, ``decoder_input_ids`` and ``labels`` (n, t)."""
+    """Turns samples into tensors: the inputs of `image_inputs`, ``decoder_input_ids`` and ``labels`` (n, t)."""
 
     processor: Any
     tokenizer: Any
@@ -125,9 +125,7 @@ class _SumOverRanks(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
-        total = grads[0].contiguous().clone()
-        dist.all_reduce(total)
-        return total
+        return _SumOverRanks.forward(ctx, grads[0])
 
 
 def gather_rows(rows: torch.Tensor) -> tuple[torch.Tensor, int]:
@@ -421,16 +419,9 @@ class ImageAugmentation:
     changes: Callable[[int], Any] = ds_clip_changes
 
     def __call__(self, sample: Sample, rng: np.random.Generator) -> Sample:
-        """Return the sample with its image augmented."""
-        return replace(sample, image=augment_image(sample.image, self.changes(self.size), rng))
-
-
-def augment_image(image: Image.Image, changes: Any, rng: np.random.Generator) -> Image.Image:
-    """Return `image` after random `changes`, which depend only on `rng`; torch's global generator is restored."""
-    with torch.random.fork_rng([]):
-        torch.default_generator.manual_seed(int(rng.integers(1 << 63)))
-        changed: Image.Image = changes(image)
-    return changed
+        """Return the sample with its image augmented, which depends only on `rng`."""
+        with seeded(int(rng.integers(1 << 63))):
+            return replace(sample, image=self.changes(self.size)(sample.image))
 
 
 def _blur(image: Image.Image) -> Image.Image:

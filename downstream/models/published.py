@@ -87,7 +87,7 @@ class PublishedCaptions(Published):
     def evaluate(
         self, sets: Sets, metrics: Sequence[CaptionMetric], folder: Path, device: torch.device
     ) -> Evaluated:
-        """Score the captions of every set whose images the file all has. Raises `UserError` if there is none."""
+        """Score the captions of every set if the file has all of its images. Raises `UserError` if there is none."""
         described = captioning_sets(sets)
         lacking = {
             s.name: [item.image_id for item in s.items if str(item.image_id) not in self._captions]

@@ -10,7 +10,7 @@ from benchmark.models.checkpoints import load_model, load_pretrained
 if TYPE_CHECKING:
     import torch
 
-TIMM = "timm_wrapper"  # what transformers calls the config of any timm model
+TIMM = "timm_wrapper"  # the type of the config of any timm model in transformers
 
 
 def load_encoder(name: str) -> Any:
@@ -18,7 +18,7 @@ def load_encoder(name: str) -> Any:
     config = load_pretrained("AutoConfig", name)
     if config.model_type != TIMM:
         return load_model("AutoModel", name)
-    # timm (1.0.31) also writes the number of classes into these arguments, where transformers (5.23) fails on it.
+    # timm (1.0.31) also writes the number of classes into these arguments; transformers (5.23) fails on it.
     config.model_args = {k: v for k, v in (config.model_args or {}).items() if k != "num_classes"}
     config.do_pooling = False  # the decoder attends to positions
     encoder = load_model("AutoModel", name, config=config)
@@ -29,7 +29,7 @@ def load_encoder(name: str) -> Any:
 def as_positions(encoder: Any) -> Any:
     """Make a timm encoder output (n, positions, width), as cross-attention needs it; return the encoder.
 
-    A hook and not a class of our own, so that transformers can load what is saved.
+    A hook, not a subclass, so that transformers can load what is saved.
     """
     encoder.register_forward_hook(_flatten)
     return encoder

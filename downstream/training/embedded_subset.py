@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from downstream.training.batch_loader import loader
 from downstream.training.training_data import EmbeddedSample, IndexArray, Samples, read_samples
 
 Embed = Callable[[torch.Tensor], torch.Tensor]
+Row = tuple[str | None, tuple[str | None, ...], str | None]
 # Per sample: index in the subset, captions, reason why it is not readable (or null), float32 embedding.
 ROWS = pa.schema(
     {
@@ -65,40 +66,36 @@ class EmbeddedSubset:
                 yield from (model_text(text) for text in chunk.to_pylist() if text is not None)
 
 
-class _Chunk(NamedTuple):
-    pixels: torch.Tensor
-    texts: list[str]
-    others: list[tuple[str | None, ...]]
-    reasons: list[str | None]
-
-
 @dataclass(frozen=True)
 class _Chunks:
-    """Item c is the c-th chunk of the indices, read and preprocessed."""
+    """Item c has the pixels of the readable images of chunk c, and (text, others, reason) of each of its indices."""
 
     subset: Samples[Sample]
     indices: IndexArray
     size: int
     preprocess: Callable[[list[Any]], torch.Tensor]
 
-    def __getitem__(self, chunk: int, /) -> _Chunk:
+    def __getitem__(self, chunk: int, /) -> tuple[torch.Tensor, list[Row]]:
         indices = self.indices[chunk * self.size : (chunk + 1) * self.size]
         samples, reasons = read_samples(self.subset.__getitem__, indices.tolist())
         pixels = self.preprocess([s.image for s in samples]) if samples else torch.empty(0)
-        return _Chunk(pixels, [s.text for s in samples], [s.others for s in samples], reasons)
+        readable = iter(samples)
+        rows: list[Row] = [
+            (None, (), r) if r else ((s := next(readable)).text, s.others, None) for r in reasons
+        ]
+        return pixels, rows
 
 
 def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int, device: torch.device) -> None:
     """Write `ROWS`, one row per index of `chunks`; an unreadable sample has neither text nor embedding."""
     total, done = len(chunks.indices), 0
     with progress("embed images", total, "images") as advance, pa.ipc.new_file(str(path), ROWS) as file:
-        for chunk in loader(chunks, range(-(-total // chunks.size)), workers, device):
-            vectors = embed(chunk.pixels).float().cpu().numpy() if chunk.texts else ()
-            readable = iter(zip(chunk.texts, chunk.others, (v.tobytes() for v in vectors), strict=True))
-            rows = [next(readable) if reason is None else (None, (), b"") for reason in chunk.reasons]
+        for pixels, rows in loader(chunks, range(-(-total // chunks.size)), workers, device):
+            vectors = iter(embed(pixels).float().cpu().numpy() if len(pixels) else ())
+            texts, others, reasons = zip(*rows, strict=True)
+            features = [b"" if reason else next(vectors).tobytes() for reason in reasons]
             count = len(rows)
-            texts, others, features = zip(*rows, strict=True)
-            columns = (chunks.indices[done : done + count], texts, others, chunk.reasons, features)
+            columns = (chunks.indices[done : done + count], texts, others, reasons, features)
             arrays = [pa.array(values, kind) for values, kind in zip(columns, ROWS.types, strict=True)]
             file.write_table(pa.table(arrays, schema=ROWS))
             done += count
@@ -121,7 +118,7 @@ def embed_subset(
 
     Args:
         indices: sorted and distinct.
-        folder: where embeddings are written; named by a hash of their inputs.
+        folder: of the embeddings; named by a hash of their inputs.
         embed: from pixels to features (n, d).
         preprocess: from images to pixels.
     """

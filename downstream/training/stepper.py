@@ -176,7 +176,7 @@ def make_optimizer(
     """Return an optimizer of the trainable parameters; weight decay applies to matrices, not vectors.
 
     `lr_ratios` are factors on the learning rate of parts of the model, by the prefix of their parameters' names. Each
-    group of parameters has its factor as `lr_ratio`, by which `Stepper` multiplies the rate of a step. `options` are
+    group of parameters has its factor as `lr_ratio`; `Stepper` multiplies the rate of a step by it. `options` are
     more arguments of the optimizer (`betas`, `eps`), None for its own.
     """
     groups: list[dict[str, Any]] = []

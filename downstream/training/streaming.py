@@ -54,7 +54,7 @@ class StreamedBatches(StepBatches):
         return math.lcm(STREAM_GROUPS, self.ranks)
 
     def batches(self, steps: range) -> Iterator[TrainingBatch]:
-        """Yield this process's part of each of `steps`, every k-th, where k divides `workers` if they are many."""
+        """Yield this process's part of each of `steps`, every k-th; k must divide `workers` if they are many."""
         streams: Streams = {}
         for step in steps:
             yield self._read(self.positions(step), streams)
@@ -72,7 +72,7 @@ class StreamedBatches(StepBatches):
         return self.data.batch(self.source.decode, encoded, positions)
 
     def _stream(self, number: int, epoch: int, position: int) -> Iterator[Any]:
-        """Yield the encoded samples of an epoch that a stream gives from `position`, one of its own, on."""
+        """Yield the encoded samples of an epoch that a stream gives from `position`, which belongs to it."""
         begin = epoch * len(self.source)
         counts = self._counts(begin, begin + len(self.source))
         stop = int(counts[: number + 1].sum())

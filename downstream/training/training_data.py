@@ -48,7 +48,7 @@ class Samples(Protocol[T_co]):
 
 
 class EpochSamples(Samples[T_co], Protocol[T_co]):
-    """A subset that knows which samples each epoch draws, and what other captions are for."""
+    """A subset that knows which samples each epoch draws, and how other captions are used."""
 
     @property
     def epochs(self) -> tuple[IndexArray, ...]:
@@ -61,10 +61,10 @@ class EpochSamples(Samples[T_co], Protocol[T_co]):
 
 @runtime_checkable
 class SampleStream(Protocol[T_co]):
-    """A subset in shards, each of which is read from front to back. Picklable.
+    """A subset in shards; each shard is read from front to back. Picklable.
 
-    Its attributes are the number of samples of each shard, the bytes per encoded sample, those of the shard with
-    the largest mean, all samples as the one epoch, and the weights of other captions as in `EpochSamples`.
+    Its attributes are the number of samples of each shard, the bytes per encoded sample in the
+    shard with the largest mean, all samples as the one epoch, and the weights of other captions as in `EpochSamples`.
     """
 
     sizes: IndexArray

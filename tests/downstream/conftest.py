@@ -41,7 +41,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Checkpoints:
 
 @pytest.fixture(scope="session")
 def without_dropout(checkpoints: Checkpoints) -> Checkpoints:
-    """Ranks and parts of a batch draw dropout of their own, so only models without it can be compared."""
+    """Each rank and each part of a batch draws its own dropout, so only models without it can be compared."""
     quiet = {}
     for name, folder in asdict(checkpoints).items():
         if name == "clip":  # has none

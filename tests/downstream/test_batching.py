@@ -1,6 +1,5 @@
 """Rows of a batch in groups of similar length; images as pixels."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,13 +11,8 @@ from transformers import AutoImageProcessor
 
 from benchmark.models.checkpoints import load_pretrained
 from downstream import batching
-from downstream.batching import (
-    CPU_GROUP,
-    StoredImages,
-    groups_of_similar_length,
-    pixel_batches,
-    to_pixels,
-)
+from downstream.batching import CPU_GROUP, StoredImages, groups_of_similar_length, pixel_batches, to_pixels
+from downstream.evaluation.evaluation_sets import ImageFile, Item
 from tests.demos import demo_model
 
 
@@ -42,31 +36,20 @@ def test_a_small_batch_is_one_group() -> None:
     assert (sorted(rows.tolist()), longest) == ([0, 1, 2], 9)
 
 
-@dataclass(frozen=True)
-class Stored:
-    """An image in a file of its own."""
-
-    path: Path
-
-    def load(self) -> Image.Image:
-        """Return the image."""
-        return Image.open(self.path).convert("RGB")
-
-
 @pytest.mark.slow  # each process imports transformers
 def test_stored_images_have_the_pixels_of_decoded_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(0)
-    items = [Stored(tmp_path / f"{number}.png") for number in range(21)]
+    items = [Item(number, ImageFile(tmp_path / f"{number}.png"), []) for number in range(21)]
     for number, item in enumerate(items):
-        Image.fromarray(rng.integers(0, 255, (30, 20 + number, 3), dtype=np.uint8)).save(item.path)
+        Image.fromarray(rng.integers(0, 255, (30, 20 + number, 3), dtype=np.uint8)).save(item.image.path)
     processor = load_pretrained(AutoImageProcessor, str(demo_model("vit")))
     preprocess, cpu = partial(to_pixels, processor), torch.device("cpu")
     plain = list(pixel_batches([item.load() for item in items], preprocess, 9, cpu))
     assert [len(pixels) for pixels in plain] == [9, 9, 3]
     monkeypatch.setattr(batching, "MANY_IMAGES", 21)
     monkeypatch.setattr(batching, "own_cores", lambda: 2)
-    monkeypatch.setattr(Stored, "load", None)  # in this process
+    monkeypatch.setattr(Item, "load", None)  # in this process
     stored = list(pixel_batches(StoredImages(items, "images"), preprocess, 9, cpu))
     assert all(torch.equal(one, other) for one, other in zip(stored, plain, strict=True))

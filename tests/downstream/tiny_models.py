@@ -13,7 +13,9 @@ from PIL import Image
 from benchmark.core.batch import Sample, SampleError
 from benchmark.core.paths import write_text
 from benchmark.core.progress import CaptionedImage
-from downstream.models.dual_encoder import Unlocked
+from downstream.models.captioner import Captioner
+from downstream.models.clip_scratch import ClipScratch
+from downstream.models.dual_encoder import DualEncoder, Unlocked
 from downstream.training.trainer import TrainConfig
 
 COLOURS = {
@@ -68,14 +70,15 @@ class MemorySubset:
         return Sample(f"{index:032x}", self.captions[index], draw(self.captions[index]), self.others)
 
 
-class CountingSubset(MemorySubset):
-    """Counts how often an image is read."""
+class ManyCaptions(MemorySubset):
+    """Every second sample has two other captions. Counts how often a sample is read."""
 
     reads = 0
 
     def __getitem__(self, index: int, /) -> Sample:
         self.reads += 1
-        return super().__getitem__(index)
+        sample = super().__getitem__(index)
+        return sample if index % 2 else replace(sample, others=("a square", "something red"))
 
 
 class SummedCaptions(MemorySubset):
@@ -90,41 +93,38 @@ class SummedCaptions(MemorySubset):
 def save_gpt2(
     folder: Path, texts: list[str], width: int = 32, layers: int = 2, heads: int = 4, **config: int
 ) -> Path:
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+    from transformers import GPT2Config, GPT2LMHeadModel
 
-    bpe = ByteLevelBPETokenizer()
-    bpe.train_from_iterator(texts * 10, vocab_size=400, special_tokens=["<|endoftext|>"], show_progress=False)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bpe._tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>"
-    )
-    tokenizer.save_pretrained(folder)
-    end = tokenizer.eos_token_id
-    sizes = {"vocab_size": len(tokenizer), "n_positions": 64} | config
-    GPT2LMHeadModel(
-        GPT2Config(n_embd=width, n_layer=layers, n_head=heads, bos_token_id=end, eos_token_id=end, **sizes)
-    ).save_pretrained(folder)
+    end = "<|endoftext|>"
+    words = _save_bpe(folder, texts, [end], bos_token=end, eos_token=end)
+    sizes = {"vocab_size": words, "n_positions": 64, "n_embd": width, "n_layer": layers, "n_head": heads}
+    GPT2LMHeadModel(GPT2Config(bos_token_id=0, eos_token_id=0, **sizes | config)).save_pretrained(folder)
     return folder
 
 
+def _save_bpe(folder: Path, texts: list[str], special: list[str], **names: str) -> int:
+    """Save a tokenizer of at most 400 tokens, the special ones first; return how many it has."""
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    bpe = ByteLevelBPETokenizer()
+    bpe.train_from_iterator(texts * 10, vocab_size=400, special_tokens=special, show_progress=False)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, **names)
+    tokenizer.save_pretrained(folder)
+    return len(tokenizer)
+
+
 def save_decoder(folder: Path, model: Any) -> Path:
-    """A language model of another family, with the tokenizer of `save_gpt2`, which has at most 400 tokens."""
+    """A language model of another family, with the tokenizer of `save_gpt2`."""
     save_gpt2(folder, CAPTIONS)
     model.save_pretrained(folder)
     return folder
 
 
 def save_roberta(folder: Path, model: Any) -> Path:
-    """A RoBERTa, whose positions start after its padding token, with a tokenizer that has one."""
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import PreTrainedTokenizerFast
-
+    """A RoBERTa; its positions start after its padding token. Its tokenizer has one."""
     special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    bpe = ByteLevelBPETokenizer()
-    bpe.train_from_iterator(
-        CAPTIONS * 10, vocab_size=400, special_tokens=list(special.values()), show_progress=False
-    )
-    PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, **special).save_pretrained(folder)
+    _save_bpe(folder, CAPTIONS, list(special.values()), **special)
     model.save_pretrained(folder)
     return folder
 
@@ -146,33 +146,25 @@ def save_bert(
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
     BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    sizes = {
-        "vocab_size": len(vocabulary),
-        "num_attention_heads": heads,
-        "intermediate_size": 4 * width,
-    } | config
-    BertModel(BertConfig(hidden_size=width, num_hidden_layers=layers, **sizes)).save_pretrained(folder)
+    sizes = {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads}
+    sizes |= {"vocab_size": len(vocabulary), "intermediate_size": 4 * width}
+    BertModel(BertConfig(**sizes | config)).save_pretrained(folder)
     return folder
 
 
 def save_processor(folder: Path, size: int = SIZE) -> None:
     from transformers import ViTImageProcessor
 
-    ViTImageProcessor(
-        size={"height": size, "width": size},
-        image_mean=[0.5, 0.4, 0.3],
-        image_std=[0.2, 0.25, 0.3],
-        resample=3,
-    ).save_pretrained(folder)
+    mean, std = [0.5, 0.4, 0.3], [0.2, 0.25, 0.3]
+    sizes = {"height": size, "width": size}
+    ViTImageProcessor(size=sizes, image_mean=mean, image_std=std, resample=3).save_pretrained(folder)
 
 
 def save_swin(folder: Path) -> Path:
     from transformers import SwinConfig, SwinModel
 
-    config = SwinConfig(
-        image_size=SIZE, patch_size=4, embed_dim=16, depths=[1, 1], num_heads=[2, 4], window_size=4
-    )
-    SwinModel(config).save_pretrained(folder)
+    sizes = {"image_size": SIZE, "patch_size": 4, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4]}
+    SwinModel(SwinConfig(window_size=4, **sizes)).save_pretrained(folder)
     save_processor(folder)
     return folder
 
@@ -180,21 +172,29 @@ def save_swin(folder: Path) -> Path:
 def save_vit(folder: Path) -> Path:
     from transformers import ViTConfig, ViTModel
 
-    config = ViTConfig(
-        image_size=SIZE,
-        patch_size=8,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-    )
+    layers = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    config = ViTConfig(image_size=SIZE, patch_size=8, **layers)
     ViTModel(config, add_pooling_layer=False).save_pretrained(folder)
     save_processor(folder)
     return folder
 
 
+def save_timm(folder: Path, name: str, **sizes: Any) -> Any:
+    """Save a model of timm with random weights as the hub has it; return the model."""
+    import timm
+    import torch
+    from timm.models import save_for_hf
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = timm.create_model(name, pretrained=False, num_classes=7, **sizes).eval()
+    data = {"input_size": (3, SIZE, SIZE), "crop_pct": 1.0, "crop_mode": "squash"}
+    save_for_hf(model, str(folder), safe_serialization=True, data_config=data)
+    return model
+
+
 def save_clip_architecture(folder: Path, **changes: Any) -> Path:
-    """An open_clip config with OpenAI's tokenizer; a ViT, whose loss by parts is that of the whole batch."""
+    """An open_clip config with OpenAI's tokenizer; a ViT: its loss by parts equals the loss of the whole batch."""
     vision = {"image_size": SIZE, "layers": 2, "width": 32, "head_width": 8, "patch_size": 8}
     text = {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 4, "layers": 2}
     model = {"embed_dim": 24, "vision_cfg": vision, "text_cfg": text} | changes
@@ -209,12 +209,66 @@ class Checkpoints:
     gpt2: str
     vit: str
     bert: str
-    clip: str = ""
+    clip: str
+
+
+CAPTIONERS = ("captioner", "lstm_captioner")
+PAIR_ENCODERS = (
+    "locked",
+    "uncached",
+    "unlocked",
+    "clip_scratch",
+)  # uncached: locked, each image embedded each time
+KINDS = (*CAPTIONERS, *PAIR_ENCODERS)
+
+
+def make(kind: str, tiny: Checkpoints, training: TrainConfig | None = None, **settings: Any) -> Any:
+    """Return an untrained model of the tiny checkpoints; the LSTM is in the package that may be absent."""
+    training = training or six_steps()
+    if kind == "captioner":
+        given = {
+            "encoder": tiny.swin,
+            "decoder": tiny.gpt2,
+            "max_tokens": 16,
+            "beams": 3,
+            "max_new_tokens": 12,
+        }
+        return Captioner(training=training, **given | {"eval_batch_size": 5} | settings)
+    if kind == "lstm_captioner":
+        from pairsift.studies.ava.lstm_captioner import LstmCaptioner
+
+        given = {"encoder": tiny.swin, "width": 128, "dropout": 0.0, "word_threshold": 1, "max_words": 10}
+        return LstmCaptioner(training=training, **given | {"beams": 2, "eval_batch_size": 5} | settings)
+    if kind == "clip_scratch":
+        return ClipScratch(
+            **{"architecture": tiny.clip, "training": training, "eval_batch_size": 5} | settings
+        )
+    given = {"image_encoder": tiny.vit, "text_encoder": tiny.bert, "max_tokens": 16, "unlocked": UNLOCKED}
+    given |= {"locked": kind != "unlocked", "cache_images": kind == "locked", "eval_batch_size": 5}
+    return DualEncoder(training=training, **given | settings)
+
+
+def built(*given: Any, **settings: Any) -> Any:
+    """Return a model of `make` before its first step, on the CPU."""
+    import torch
+
+    model = make(*given, **settings)
+    model.build(torch.device("cpu"))
+    return model
+
+
+def weights(model: Any) -> dict[str, Any]:
+    """Return copies of all tensors of the trained network."""
+    return {name: tensor.clone() for name, tensor in model.model.state_dict().items()}
+
+
+def same_weights(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(bool((one[name] == other[name]).all()) for name in one)
 
 
 @dataclass
 class Recorder:
-    """A tracker that keeps what it is told, and can stop the training at a step as a kill would."""
+    """A tracker that keeps its values, and can stop the training at a step as a kill would."""
 
     stop_at: int | None = None
     rows: list[tuple[int, dict[str, float]]] = field(default_factory=list)

@@ -20,7 +20,7 @@ from benchmark.scoring.survivors import save_survivors
 from downstream.training.train_report import TrainReport, finished, mark_finished
 from filters.base import Features, Filter, Scores
 from tests.downstream.tiny_models import Recorder
-from tests.downstream.training.test_trainer import Guess, fit, same, weights
+from tests.downstream.training.test_trainer import Guess, fit, same
 from tests.hostile.damage import DAMAGES, Damage, cached_files, flip, truncate
 from tests.pools import numbered_uids, rows, write_pool
 
@@ -164,14 +164,14 @@ def test_a_damaged_checkpoint_costs_its_steps_alone(
 ) -> None:
     folder = cache_folder("trained") / "guess" / "checkpoints"
     with pytest.raises(KeyboardInterrupt):
-        fit(Guess(), folder, Recorder(stop_at=150), checkpoint_every=50)
+        fit(Guess(), folder, Recorder(stop_at=70), checkpoint_every=50)
     (checkpoint,) = folder.glob("step-*")
     damage(checkpoint / name)
     again, whole = Guess(), Guess()
     assert fit(again, folder, checkpoint_every=50).resumed_from is None
     assert f"{checkpoint} is damaged" in caplog.text
     fit(whole, cache_dir() / "whole")
-    assert same(weights(again), weights(whole))
+    assert same(again, whole)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

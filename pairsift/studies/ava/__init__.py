@@ -1,1 +1,1 @@
-"""``task=weak_labels``: topics of captions as soft labels, on which a vision backbone can be trained."""
+"""AVA-Captions: topics of captions as soft labels, a vision backbone trained on them, and an LSTM captioner."""

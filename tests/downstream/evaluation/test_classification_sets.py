@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -64,19 +63,14 @@ def test_a_folder_of_images(folder: Path) -> None:
     assert shades(found.train()) == [(101, 0), (1, 1)]
     assert list(found.prompts())[1] == ["a hot dog", "hot dog on hot dog"]
     assert found.probe_epochs == 90
-
-
-def test_a_folder_without_training_images(folder: Path, tmp_path: Path) -> None:
-    (folder / "train").rename(tmp_path / "elsewhere")
+    shutil.rmtree(folder / "train")
     assert image_folder("food", str(folder), "accuracy").train is None
 
 
 def test_imagenets_ids_have_names(folder: Path) -> None:
-    for split, kind, wordnet_id in (
-        ("test", "hot dog", "n07697537"), ("train", "hot dog", "n07697537"), ("test", "apple", "n04008634"),
-        ("train", "apple", "n04008634"),
-    ):  # fmt: skip
-        (folder / split / kind).rename(folder / split / wordnet_id)
+    for split in ("test", "train"):
+        for kind, wordnet_id in (("hot dog", "n07697537"), ("apple", "n04008634")):
+            (folder / split / kind).rename(folder / split / wordnet_id)
     shutil.copytree(folder / "test" / "n04008634", folder / "test" / "n03773504")  # missile, too
     found = image_folder("food", str(folder), "accuracy", ["a {label}"])
     assert list(found.prompts()) == [["a missile"], ["a missile"], ["a hot dog"]]
@@ -116,20 +110,14 @@ def test_the_80_prompts_are_those_of_the_paper(shared_data: Path) -> None:
         (shared_data / "prompts_classes/clip_benchmark/en_zeroshot_classification_templates.json").read_text()
     )
     assert {template.replace("{label}", "{c}") for template in ours} == set(copies["imagenet1k"])
-    papers = list((shared_data.parent / "seeds").glob("002_*.txt"))
-    if not papers:
-        pytest.skip("no text of DS-CLIP's supplement beside the shared data")
-    rows = re.findall(r"^\|.*\{label\}.*$", papers[0].read_text(), re.MULTILINE)
-    figure = [cell.strip() for row in rows for cell in row.strip("|").split("|")]
-    assert sorted(figure) == sorted(ours)
 
 
-@pytest.mark.parametrize("label", ["3", "-1", "two", "", "9" * 50])
-def test_an_unknown_class_is_an_error(shards: Path, label: str) -> None:
-    with wds.TarWriter(str(shards / "test" / "0.tar")) as sink:
-        sink.write({"__key__": "odd", "png": png(1), "cls": label.encode()})
-    with pytest.raises(UserError, match=r"of odd in .*0\.tar must be 0 to 2"):
-        classification_webdataset("pets", str(shards), "accuracy")
+def test_an_unknown_class_is_an_error(shards: Path) -> None:
+    for label in (b"3", b"-1", b"two", b"", b"9" * 50, "\u00b2".encode()):
+        with wds.TarWriter(str(shards / "test" / "0.tar")) as sink:
+            sink.write({"__key__": "odd", "png": png(1), "cls": label})
+        with pytest.raises(UserError, match=r"of odd in .*0\.tar must be 0 to 2"):
+            classification_webdataset("pets", str(shards), "accuracy")
 
 
 def test_other_layouts_are_errors(shards: Path, folder: Path, tmp_path: Path) -> None:
@@ -147,19 +135,17 @@ def test_other_layouts_are_errors(shards: Path, folder: Path, tmp_path: Path) ->
         classification_webdataset("pets", str(shards), "accuracy")
 
 
-def test_sets_that_cannot_be_scored_are_refused(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"templates": ["a {label}", "a photo"]}, r"template 'a photo' must contain \{label\}"),
+        ({"templates": []}, "templates is empty"),
+        ({"score": "recall"}, "score=recall must be accuracy or mean_per_class"),
+        ({"classes": ["apple"]}, "has 1 classes"),
+        ({"test": []}, "has no images"),
+    ],
+)
+def test_sets_that_cannot_be_scored_are_refused(folder: Path, fields: dict[str, Any], message: str) -> None:
     whole = image_folder("food", str(folder), "accuracy")
-
-    def changed(**fields: Any) -> ClassificationSet:
-        return ClassificationSet(**vars(whole) | fields)
-
-    with pytest.raises(UserError, match=r"template 'a photo' must contain \{label\}"):
-        changed(templates=["a {label}", "a photo"])
-    with pytest.raises(UserError, match="templates is empty"):
-        changed(templates=[])
-    with pytest.raises(UserError, match="score=recall must be accuracy or mean_per_class"):
-        changed(score="recall")
-    with pytest.raises(UserError, match="has 1 classes"):
-        changed(classes=["apple"])
-    with pytest.raises(UserError, match="has no images"):
-        changed(test=[])
+    with pytest.raises(UserError, match=message):
+        ClassificationSet(**vars(whole) | fields)

@@ -52,7 +52,7 @@ def test_shared_captions_tie_in_any_order(tmp_path: Path) -> None:
     assert set(map(tuple, texts)) == {("a cat", "a dog", "b dog", "c dog")}
     assert metrics[0] == metrics[1] == metrics[2]
     table = {metric.name: metric.value for metric in metrics[0]}
-    # "a cat" is of image 0 alone; "b dog" is of images 1 and 2, and "c dog" of image 2 alone.
+    # "a cat" is only of image 0; "b dog" is of images 1 and 2, and "c dog" only of image 2.
     assert table["image_to_text_R@1"] == pytest.approx(2 / 3)
     assert table["image_to_text_tied"] == pytest.approx(1 / 3)
 

@@ -6,7 +6,7 @@ from downstream.metrics import base
 from downstream.metrics.java import Java
 from tests.downstream.metrics.test_java import fake_java
 
-# What METEOR 1.5's jar answers to SCORE for: a paraphrase with function words, stems, only function words, an
+# Answers of METEOR 1.5's jar to SCORE for: a paraphrase with function words, stems, only function words, an
 # identical caption, nothing in common.
 METEOR_ANSWERS = (
     "9 10 4 5 1 1 1 1 0 0 0 0 0 0 0 0 2 2 1 2 3 5 6",
@@ -41,23 +41,11 @@ def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=words,
-        bos_token="<s>",
-        cls_token="<s>",
-        eos_token="</s>",
-        sep_token="</s>",
-        pad_token="<pad>",
-        unk_token="<unk>",
-    )
-    config = RobertaConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=3,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=42,
-    )
+    names = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>", "pad": "<pad>", "unk": "<unk>"}
+    special = {f"{name}_token": token for name, token in names.items()}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, **special)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 32}
+    config = RobertaConfig(vocab_size=len(vocabulary), max_position_embeddings=42, **sizes)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = RobertaModel(config).eval()

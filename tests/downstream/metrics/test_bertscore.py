@@ -22,30 +22,26 @@ CORPUS = Corpus(
 )
 
 
-# What `bert_score.score` of bert-score 0.3.13 returns, with transformers 5.
+# Values of `bert_score.score` of bert-score 0.3.13, with transformers 5.
 FROM_BERT_SCORE = {
     ("bert", 2): [0.710126, 0.822188, 0.531993, 0.784945],
     ("bert", 1): [0.672953, 0.77977, 0.506365, 0.743241],
     ("roberta", 2): [0.69405, 0.823951, 0.625241, 0.760187],
 }
+PUBLISHED = {
+    "a black dog runs over the wet sand": ["a dog on the beach", "the black dog is running", "boats"],
+    "two cups and a red teapot on a table": ["a red teapot beside two white cups"],
+    "summer sale, free shipping!": [
+        "a woman with an umbrella in the rain",
+        "free shipping on all summer clothes",
+    ],
+    "mountains": ["snow on mountains"],
+}
 
 
 @pytest.mark.parametrize(("encoder", "layers"), FROM_BERT_SCORE)
 def test_scores_are_those_of_bert_score_itself(encoder, layers):
-    corpus = Corpus(
-        {
-            1: "a black dog runs over the wet sand",
-            2: "two cups and a red teapot on a table",
-            3: "summer sale, free shipping!",
-            4: "mountains",
-        },
-        {
-            1: ["a dog on the beach", "the black dog is running", "boats"],
-            2: ["a red teapot beside two white cups"],
-            3: ["a woman with an umbrella in the rain", "free shipping on all summer clothes"],
-            4: ["snow on mountains"],
-        },
-    )
+    corpus = Corpus(dict(enumerate(PUBLISHED)), dict(enumerate(PUBLISHED.values())))
     scores = BertScore(demo_model(encoder), layers).scores(corpus, CPU)
     assert list(scores.values()) == pytest.approx(FROM_BERT_SCORE[encoder, layers], abs=1e-5)
 
@@ -65,23 +61,17 @@ def test_the_baseline_of_the_layer_rescales(tiny_roberta, tmp_path):
     assert rescaled == pytest.approx({image: (value - 0.5) / 0.5 for image, value in raw.items()})
 
 
-def test_empty_texts_score_zero_and_leave_the_others_alone(tiny_roberta):
+def test_empty_texts_score_zero_and_leave_the_others_as_they_are(tiny_roberta):
     corpus = Corpus(
-        {**CORPUS.candidates, 5: "", 6: " ", 7: "a cat", 8: "\u200b"},
-        {**CORPUS.references, 5: ["a cat"], 6: [""], 7: ["", " "], 8: ["a cat"]},
+        {**CORPUS.candidates, 5: "", 6: " ", 7: "a cat", 8: "\u200b", 9: "a cat"},
+        {**CORPUS.references, 5: ["a cat"], 6: [""], 7: ["", " "], 8: ["a cat"], 9: ["", "the cat sits"]},
     )
     metric = BertScore(str(tiny_roberta), 2)
     scores = metric.scores(corpus, CPU)
-    assert [scores[image] for image in (5, 6, 7)] == [0, 0, 0]
-    assert {image: scores[image] for image in CORPUS.candidates} == pytest.approx(
-        metric.scores(CORPUS, CPU), abs=1e-6
-    )
-
-
-def test_one_empty_reference_among_others_is_passed_over(tiny_roberta):
-    metric = BertScore(str(tiny_roberta), 2)
-    with_empty = metric.scores(Corpus({1: "a cat"}, {1: ["", "the cat sits"]}), CPU)
-    assert with_empty == pytest.approx(metric.scores(Corpus({1: "a cat"}, {1: ["the cat sits"]}), CPU))
+    assert [scores.pop(image) for image in (5, 6, 7)] == [0, 0, 0]
+    del scores[8]
+    without = Corpus({**CORPUS.candidates, 9: "a cat"}, {**CORPUS.references, 9: ["the cat sits"]})
+    assert scores == pytest.approx(metric.scores(without, CPU), abs=1e-6)
 
 
 def test_a_long_caption_is_cut_to_the_encoders_positions(tiny_roberta):
@@ -90,13 +80,7 @@ def test_a_long_caption_is_cut_to_the_encoders_positions(tiny_roberta):
     assert scores[1] == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("layers", [0, 4])
-def test_a_layer_that_the_encoder_lacks_is_a_user_error(tiny_roberta, layers):
-    with pytest.raises(UserError, match="must be from 1 to 3"):
-        BertScore(str(tiny_roberta), layers).scores(CORPUS, CPU)
-
-
-def test_an_encoder_without_its_weights_is_no_random_encoder(tiny_roberta, tmp_path):
+def test_an_encoder_without_its_weights_is_not_a_random_encoder(tiny_roberta, tmp_path):
     from safetensors.torch import load_file, save_file
 
     folder = tmp_path / "encoder"
@@ -115,10 +99,13 @@ def test_the_layers_cut_off_are_not_reported(tiny_roberta, caplog, monkeypatch):
     assert "UNEXPECTED" not in caplog.text
 
 
-@pytest.mark.parametrize("text", [None, "LAYER,P,R,F\n0,0.1,0.1,0.1\n", "hello\n"])
-def test_a_baseline_that_is_none_is_the_users_mistake(tiny_roberta, tmp_path, text):
+def test_settings_that_do_not_fit_the_encoder_are_user_errors(tiny_roberta, tmp_path):
+    for layers in (0, 4):
+        with pytest.raises(UserError, match="must be from 1 to 3"):
+            BertScore(str(tiny_roberta), layers).scores(CORPUS, CPU)
     baseline = tmp_path / "baseline.tsv"
-    if text is not None:
-        baseline.write_text(text)
-    with pytest.raises(UserError, match="must be a baseline file of bert-score"):
-        BertScore(str(tiny_roberta), 2, str(baseline)).scores(CORPUS, CPU)
+    for text in (None, "LAYER,P,R,F\n0,0.1,0.1,0.1\n", "hello\n"):
+        if text is not None:
+            baseline.write_text(text)
+        with pytest.raises(UserError, match="must be a baseline file of bert-score"):
+            BertScore(str(tiny_roberta), 2, str(baseline)).scores(CORPUS, CPU)

@@ -1,62 +1,116 @@
-from dataclasses import dataclass, field
+"""PAC-S and RefPAC-S: by hand, and in the suite on a small checkpoint."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from PIL import Image
+from safetensors.torch import save_file
 
-from downstream.metrics.clipscore import PACSCORE_WEIGHT, ClipScorer, clip_score, ref_clip_score
+from benchmark.core.errors import UserError
+from benchmark.models.pac_clip import load_pac_clip
+from downstream.metrics.clipscore import PacScore, pac_scores
+from downstream.metrics.metric import Corpus
+from downstream.metrics.suite import score_captions, score_domains
+from tests.filters.checkpoints import open_clip_model
+from tests.pixel_workers import InMemory, decode_in_processes
 
-IMAGES = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]])
-CANDIDATES = np.array([[3.0, 4.0], [0.0, 1.0], [-3.0, -4.0]])
-REFERENCES = np.array([[4.0, 3.0], [-1.0, 0.0], [1.0, 1.0], [0.0, -1.0]])
-OWNER = np.array([0, 0, 1, 2])
-
-
-def test_scores_by_hand():
-    # Cosines 3/5, 1 and -1; negative ones count as 0.
-    assert clip_score(IMAGES, CANDIDATES) == pytest.approx([1.5, 2.5, 0.0])
-    assert clip_score(IMAGES, CANDIDATES, PACSCORE_WEIGHT) == pytest.approx([1.2, 2.0, 0.0])
-
-
-def test_scores_with_references_by_hand():
-    scores = clip_score(IMAGES, CANDIDATES)
-    # Best cosines with a reference: 24/25 (the other is negative), 1/sqrt(2), 4/5; harmonic means.
-    best = np.array([0.96, 0.5**0.5, 0.8])
-    expected = [2 * 1.5 * best[0] / (1.5 + best[0]), 2 * 2.5 * best[1] / (2.5 + best[1]), 0.0]
-    assert ref_clip_score(scores, CANDIDATES, REFERENCES, OWNER) == pytest.approx(expected)
-
-
-def test_opposite_references_and_images_score_zero():
-    opposite = ref_clip_score(np.zeros(1), CANDIDATES[:1], -CANDIDATES[:1], np.array([0]))
-    assert opposite == pytest.approx([0.0])
-
-
-def test_half_precision_features_are_summed_exactly():
-    features = np.full((1, 4096), 8.0, np.float16)  # their squares add up to more than a float16 can hold
-    assert clip_score(features, features) == pytest.approx([2.5])
-
-
-def test_a_candidate_without_reference_is_an_error():
-    with pytest.raises(ValueError, match="reference"):
-        ref_clip_score(np.ones(2), CANDIDATES[:2], REFERENCES[:1], np.array([0]))
+CPU = torch.device("cpu")
+CANDIDATES = {number: f"a photo of thing number {number}" for number in range(40)}
+REFERENCES = {number: ["a red ball", f"thing number {number}"][: 1 + number % 2] for number in CANDIDATES}
+IMAGES = {
+    number: InMemory(Image.fromarray(np.random.default_rng(number).integers(0, 256, (20, 30, 3), np.uint8)))
+    for number in CANDIDATES
+}
 
 
 @dataclass
 class LetterClip:
-    """Counts the letters c and d of a caption."""
+    """Counts the letters c and d of a caption; x turns the vector round."""
 
     seen: list[str] = field(default_factory=list)
 
     def embed_texts(self, texts):
         self.seen += texts
-        return np.array([[text.count("c"), text.count("d") + 1] for text in texts], np.float32)
+        sign = np.array([[-1 if "x" in text else 1] for text in texts])
+        return sign * np.array([[text.count("c"), text.count("d") + 1] for text in texts], np.float16)
 
 
-def test_the_scorer_adds_the_prefix_and_groups_references():
-    clip = LetterClip()
-    images = np.array([[1, 2], [0, 1]], np.float32)
-    plain, with_references = ClipScorer(clip).score(images, ["c", "x"], [["cc", "x"], ["ddd"]])
-    assert clip.seen == [f"A photo depicts {text}" for text in ("c", "x", "cc", "x", "ddd")]
-    # The prefix has one c and one d: candidates (2, 2) and (1, 2), images (1, 2) and (0, 1).
-    assert plain == pytest.approx([2.5 * 6 / (8 * 5) ** 0.5, 2.5 * 2 / 5**0.5])
+def test_scores_by_hand():
+    clip, images = LetterClip(), np.array([[1, 2], [0, 1], [1, 2]], np.float32)
+    plain, referenced = pac_scores(clip, images, ["c", "", "x"], [["cc", ""], ["ddd"], ["x"]])
+    assert clip.seen == [f"A photo depicts {text}" for text in ("c", "", "x", "cc", "", "ddd", "x")]
+    # The prefix has one c and one d: candidates (2, 2), (1, 2) and -(1, 2). A negative cosine counts as 0.
+    assert plain == pytest.approx([2 * 6 / (8 * 5) ** 0.5, 2 * 2 / 5**0.5, 0])
     best = [10 / (8 * 13) ** 0.5, 11 / (5 * 26) ** 0.5]  # references (3, 2), (1, 2); (1, 5)
-    assert with_references == pytest.approx([2 * p * b / (p + b) for p, b in zip(plain, best, strict=True)])
+    expected = [2 * p * b / (p + b) for p, b in zip(plain, best, strict=False)]
+    assert referenced == pytest.approx([*expected, 0])
+    opposite = pac_scores(clip, images[:1], ["x"], [["c"]])
+    assert opposite == (pytest.approx([0]), pytest.approx([0]))
+
+
+def test_half_precision_features_are_summed_exactly():
+    class Wide:
+        def embed_texts(self, texts):
+            return np.full(
+                (len(texts), 4096), 8.0, np.float16
+            )  # their squares add up to more than a float16 can hold
+
+    plain, referenced = pac_scores(Wide(), np.full((1, 4096), 8.0, np.float16), ["a"], [["a"]])
+    assert (plain, referenced) == (pytest.approx([2]), pytest.approx([4 / 3]))
+
+
+@pytest.fixture(scope="module")
+def pac_s(tmp_path_factory: pytest.TempPathFactory) -> PacScore:
+    folder = tmp_path_factory.mktemp("pac")
+    model = open_clip_model(folder / "clip")
+    generator = torch.Generator().manual_seed(3)
+    save_file({"visual.proj": torch.randn(32, 16, generator=generator)}, folder / "pac.safetensors")
+    return PacScore(model, None, str(folder / "pac.safetensors"))
+
+
+def test_the_means_are_of_one_pair_at_a_time(pac_s):
+    domains = {"all": list(CANDIDATES), "few": [3, 4]}
+    table = score_domains(CANDIDATES, REFERENCES, domains, [pac_s], IMAGES)
+    clip = load_pac_clip(pac_s.model, pac_s.pretrained, pac_s.checkpoint, CPU)
+    pairs = np.array(
+        [
+            pac_scores(clip, clip.embed_images([IMAGES[i].image]), [CANDIDATES[i]], [REFERENCES[i]])
+            for i in CANDIDATES
+        ]
+    )
+    assert pairs.max() > 0.1
+    for domain, ids in domains.items():
+        assert [metric.value for metric in table[domain]] == pytest.approx(
+            pairs[ids].mean(axis=(0, 2)), abs=1e-5
+        )
+        assert {(m.count, m.version.split()[0], "none" in m.version) for m in table[domain]} == {
+            (len(ids), "open-clip-torch", False)
+        }
+
+
+def test_stored_images_are_decoded_in_processes(pac_s: PacScore, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = Corpus(CANDIDATES, REFERENCES)
+    expected = pac_s.scores(corpus, IMAGES, CPU)
+    decoded = decode_in_processes(monkeypatch)
+    assert pac_s.scores(corpus, IMAGES, CPU) == expected
+    assert decoded == list(IMAGES.values())
+
+
+def test_without_weights_or_images_both_are_absent(pac_s):
+    for checkpoint in (None, "/nowhere/clip_ViT-B-32.pth"):
+        for metric in score_captions(CANDIDATES, REFERENCES, [replace(pac_s, checkpoint=checkpoint)], IMAGES):
+            assert metric.value is None
+            assert "github.com/aimagelab/pacscore" in metric.reason
+            assert metric.version.endswith("weights none")
+    metrics = score_captions(CANDIDATES, REFERENCES, [pac_s])
+    assert [metric.reason for metric in metrics] == ["PAC-S needs the images, and none were given"] * 2
+
+
+def test_weights_of_another_model_are_the_users_mistake(pac_s, tmp_path: Path):
+    save_file({"visual.proj": torch.zeros(3, 3)}, tmp_path / "other.safetensors")
+    other = replace(pac_s, checkpoint=str(tmp_path / "other.safetensors"))
+    with pytest.raises(UserError, match="does not fit"):
+        score_captions(CANDIDATES, REFERENCES, [other], IMAGES)

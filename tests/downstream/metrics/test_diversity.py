@@ -34,7 +34,7 @@ def test_pairs_by_hand() -> None:
     assert fraction_of_differing_pairs(["a", "b"]) == 1.0
     assert fraction_of_differing_pairs(["a b", "b a a"]) == 0.0
     assert fraction_of_differing_pairs(["", ""]) == 0.0
-    with pytest.raises(UnavailableError, match="one alone"):
+    with pytest.raises(UnavailableError, match="at least two captions"):
         fraction_of_differing_pairs(["a"])
 
 

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,7 +62,18 @@ def test_patience_grows_with_the_load(monkeypatch):
         assert java.patience(60) == seconds
 
 
-def test_options_of_the_user_do_not_reach_java(tmp_path, monkeypatch):
-    monkeypatch.setenv("_JAVA_OPTIONS", "-Xmx256m")
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx256m")
+def test_options_of_the_user_do_not_reach_java(monkeypatch):
+    for name in java.OPTIONS:
+        monkeypatch.setenv(name, "-Xmx256m")
     assert java.run_jar("PTB", ["env"], 10).count(b"-Xmx256m") == 0
+
+
+def test_a_jar_that_takes_too_long_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        os, "getloadavg", lambda: (0.0, 0.0, 0.0)
+    )  # limits grow with the load of this machine
+    executable, process = fake_java(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 60"), tmp_path / "pid"
+    with pytest.raises(UnavailableError, match="PTB did not end in 0 s"):
+        java.run_jar("PTB", [str(executable)], 0.4)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(process.read_text()), 0)

@@ -3,19 +3,18 @@ import math
 from pathlib import Path
 
 import pytest
-import torch
 
 from benchmark.core.errors import UserError
 from downstream.metrics import spice as module
-from downstream.metrics.base import Request
 from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus, UnavailableError
 from downstream.metrics.spice import CORENLP_JARS, Spice, SpiceScores, spice
+from downstream.metrics.suite import score_captions
 from downstream.metrics.tokenizer import tokenize_corpus
 from tests.downstream.metrics.test_java import fake_java
 
 INSTALLED, REASON = None, ""
-try:  # before a test has a cache of its own
+try:  # before tests get their own caches
     INSTALLED = module.corenlp_folder()
 except UnavailableError as error:
     REASON = str(error)
@@ -57,24 +56,16 @@ cp "$2" {tmp_path}/input.json; [ "$3" = -out ] && echo '{json.dumps(rows)}' > "$
 
 
 def test_spice_1_is_the_best_reference_of_the_same_run(corenlp, tmp_path):
-    f_scores = [
-        0.5,
-        0.25,
-        0.1,
-        0.4,
-        None,
-    ]  # both with all references; then b with each of its two, a with its one
+    # Both with all references; then b with each of its two, a with its one.
+    f_scores = [0.5, 0.25, 0.1, 0.4, None]
     rows = [{"image_id": i, "scores": {"All": {"f": f, "pr": i, "re": -i}}} for i, f in enumerate(f_scores)]
     script = f"""echo run >> {tmp_path}/runs
 while [ "$1" != edu.anu.spice.SpiceScorer ]; do shift; done
 cp "$2" {tmp_path}/input.json; echo '{json.dumps(rows)}' > "$4"; true"""
     scores = spice(CORPUS, Java(fake_java(tmp_path, script)), each_reference=True)
     assert scores.all_references == {"b": 0.5, "a": 0.25}
-    assert scores.best_reference["b"] == (
-        0.4,
-        3,
-        -3,
-    )  # precision and recall are of the reference with the best F
+    # Precision and recall are of the reference with the best F.
+    assert scores.best_reference["b"] == (0.4, 3, -3)
     assert math.isnan(scores.best_reference["a"][0])
     assert json.loads((tmp_path / "input.json").read_text())[2:] == [
         {"image_id": 2, "test": "a dog", "refs": ["the dog"]},
@@ -84,17 +75,20 @@ cp "$2" {tmp_path}/input.json; echo '{json.dumps(rows)}' > "$4"; true"""
     assert (tmp_path / "runs").read_text() == "run\n"
 
 
-def test_precision_and_recall_are_metrics_of_their_own(monkeypatch) -> None:
-    assert Spice(best_reference=True).names == ("SPICE", "SPICE-1")
-    metric = Spice(best_reference=True, precision_recall=True)
-    best = {"a": (0.5, 0.2, 0.8), "b": (0.1, 0.4, 0.0)}
-    monkeypatch.setattr(module, "spice", lambda *_: SpiceScores({"a": 1.0, "b": 0.0}, best))
-    monkeypatch.setattr(Request, "tokens", None)
-    monkeypatch.setattr(Request, "java", None)
-    row = metric.compute(Request(CORPUS, {"all": ["a", "b"]}, None, torch.device("cpu")))["all"]
-    assert row == pytest.approx(
-        {"SPICE": 0.5, "SPICE-1": 0.3, "SPICE-1 precision": 0.3, "SPICE-1 recall": 0.4}
-    )
+def test_all_kinds_are_metrics_of_one_start(monkeypatch) -> None:
+    best, runs = {"a": (0.5, 0.2, 0.8), "b": (0.1, 0.4, 0.0)}, []
+
+    def start(corpus, java, each_reference):
+        runs.append(each_reference)
+        return SpiceScores({"a": 1.0, "b": 0.0}, best if each_reference else {})
+
+    monkeypatch.setattr(module, "spice", start)
+    row = {"SPICE": 0.5, "SPICE-1": 0.3, "SPICE-1 precision": 0.3, "SPICE-1 recall": 0.4}
+    for metric, names in ((Spice(False), 1), (Spice(True), 2), (Spice(True, precision_recall=True), 4)):
+        assert metric.names == tuple(row)[:names]
+        scored = score_captions(CORPUS.candidates, CORPUS.references, [metric])
+        assert {m.name: m.value for m in scored} == pytest.approx(dict(list(row.items())[:names]))
+    assert runs == [False, True, True]
     with pytest.raises(UserError, match="needs metrics"):
         Spice(best_reference=False, precision_recall=True)
 

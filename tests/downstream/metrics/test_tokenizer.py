@@ -41,11 +41,10 @@ def test_random_text_stays_in_its_own_line():
     rng = random.Random(0)
     pieces = [*"\n\r\u2028\u0085\x00\x1e\ud800<>&;#*|\"'`()-.,:/\\ ", "&#10;", "U.S.", "<!--", "1 1/2", "Mr."]
     dirt = [
-        "".join(rng.choice([*pieces, chr(rng.randrange(0x110000))]) for _ in range(9)) for _ in range(5000)
+        "".join(rng.choice([*pieces, chr(rng.randrange(0x110000))]) for _ in range(9)) for _ in range(2000)
     ]
     captions = [text for i, dirty in enumerate(dirt) for text in (f"neighbour {i}", dirty)]
-    tokens = tokenizer.tokenize(captions, find_java())
-    assert tokens[::2] == captions[::2]
+    assert tokenizer.tokenize(captions, find_java())[::2] == captions[::2]
 
 
 def test_tokens_are_those_of_pycocoevalcap_itself():
@@ -75,16 +74,8 @@ def test_a_corpus_is_tokenised_by_image():
     [
         ("cat >/dev/null; echo a; echo b; echo c; printf d", "gave 4 lines for 2 captions"),
         ("cat >/dev/null; echo 'Error: no main class' >&2; exit 1", "failed: Error: no main class"),
-        ("exec sleep 60", r"did not end in \d+ s"),
     ],
 )
-def test_a_jar_that_misbehaves_is_a_reason(tmp_path, monkeypatch, script, reason):
-    monkeypatch.setattr(tokenizer, "START_SECONDS", 0.3)
+def test_other_answers_are_reasons(tmp_path, script, reason):
     with pytest.raises(UnavailableError, match=reason):
         tokenizer.tokenize(["one", "two"], Java(fake_java(tmp_path, script)))
-
-
-def test_a_missing_jar_is_a_reason(monkeypatch):
-    monkeypatch.setattr(tokenizer, "JAR_NAME", "gone.jar")
-    with pytest.raises(UnavailableError, match=r"gone\.jar: reinstall pycocoevalcap"):
-        tokenizer.tokenize(["one"], find_java())

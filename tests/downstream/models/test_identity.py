@@ -1,7 +1,6 @@
-"""A walk over the configs of trainable models: a training is reused for the same weights and settings alone."""
+"""A walk over the configs of trainable models: a training is reused only for the same weights and settings."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.core import devices
-from benchmark.models.checkpoints import find_checkpoint, revision
+from benchmark.models.checkpoints import revision
 from benchmark.run.config import CONF, resolved
 from benchmark.run.identity import training_fingerprint
 from downstream.models.base import Trainable
@@ -19,16 +18,6 @@ from downstream.training.trainer import OF_STREAMS
 from tests.jobs import compose_config
 
 GROUP = sorted(path.stem for path in (CONF / "downstream").glob("*.yaml"))
-
-
-@pytest.fixture(autouse=True)
-def _no_memory_of_revisions() -> Iterator[None]:
-    """Revisions are kept per process; here, weights change under the same path."""
-    revision.cache_clear()
-    find_checkpoint.cache_clear()
-    yield
-    revision.cache_clear()
-    find_checkpoint.cache_clear()
 
 
 def nodes() -> dict[str, DictConfig]:
@@ -76,48 +65,48 @@ def test_other_weights_train_again_and_a_moved_folder_does_not(name: str, key: s
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    revision.cache_clear()
+    revision.cache_clear()  # kept per process
     assert fingerprint(name, **{key: str(moved)}) != before
+    revision.cache_clear()
+
+
+def other_value(part: str, old: Any) -> Any:
+    if old is None:
+        return 0.5 if part == "beta2" else 7
+    if part in {"warmup_ratio", "beta2", "dropout"}:  # below 1
+        return old / 2
+    if isinstance(old, str):
+        return {"adamw": "lamb", "auto": "bf16"}.get(old, f"{old}_")
+    return SMALL_CHANGES[type(old)](old)
 
 
 @pytest.mark.parametrize(("name", "key"), [pair for pair in SETTINGS if pair not in FOLDERS])
 def test_every_setting_counts(name: str, key: str) -> None:
-    value = resolved(NODES[name][key])
-    settings = (
-        {k: v for k, v in value.items() if k != "_target_"} if isinstance(value, dict) else {key: value}
-    )
-    for part, old in settings.items():
-        if part in {"validate_every", "workers"}:  # those that do not: a trained model is found again
-            assert fingerprint(name, training={part: 100}) == fingerprint(name)
-            continue
-        if part in OF_STREAMS:  # they count for a stream, which the LSTM's features are not
-            assert fingerprint(name, training={"shuffle_mib": 7, "stream_workers": 2}) == fingerprint(name)
-            streams = (
-                [{"source": "stream"}, {"source": "stream", part: 7}]
-                if part != "source"
-                else [{}, {"source": "stream"}]
-            )
-            assert (
-                name == "lstm_captioner"
-                or len({fingerprint(name, training=stream) for stream in streams}) == 2
-            )
-            continue
-        if old is None:
-            new: Any = 0.5 if part == "beta2" else 7
-        elif part in {"warmup_ratio", "beta2", "dropout"}:  # below 1
-            new = old / 2
-        elif isinstance(old, str):
-            new = {"adamw": "lamb", "auto": "bf16"}.get(old, f"{old}_")
-        else:
-            new = SMALL_CHANGES[type(old)](old)
-        change = {key: {part: new}} if isinstance(value, dict) else {key: new}
-        assert fingerprint(name, **change) != fingerprint(name), (key, part)
+    value, before = resolved(NODES[name][key]), fingerprint(name)
+    if not isinstance(value, dict):
+        assert fingerprint(name, **{key: other_value(key, value)}) != before
+        return
+    parts = value.keys() - {
+        "_target_",
+        "validate_every",
+        "workers",
+        *(OF_STREAMS if key == "training" else ()),
+    }
+    for part in parts:
+        assert fingerprint(name, **{key: {part: other_value(part, value[part])}}) != before, part
 
 
-@pytest.mark.parametrize(
-    ("name", "workers"),
-    [("captioner", 1), ("dual_encoder", 0), ("lstm_captioner", 1)],
-)
+@pytest.mark.parametrize("name", NODES)
+def test_some_settings_do_not_count_or_only_for_streams(name: str) -> None:
+    ignored = {"validate_every": 100, "workers": 100, "shuffle_mib": 7, "stream_workers": 2}
+    assert fingerprint(name, training=ignored) == fingerprint(name)
+    if name == "lstm_captioner":  # its features are not of a stream
+        return
+    streams = [{}, {"source": "stream"}, *({"source": "stream", part: 7} for part in OF_STREAMS - {"source"})]
+    assert len({fingerprint(name, training=stream) for stream in streams}) == 4
+
+
+@pytest.mark.parametrize(("name", "workers"), [("captioner", 1), ("dual_encoder", 0), ("lstm_captioner", 1)])
 def test_keys_hold_what_they_always_held(name: str, workers: int) -> None:
     """Settings that came later are absent at their defaults; the number of loader processes is that of old keys."""
     training = made(name).identity()["training"]
@@ -129,13 +118,9 @@ def test_keys_hold_what_they_always_held(name: str, workers: int) -> None:
 
 
 def test_the_default_precision_is_that_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = {
-        precision: made("captioner", training={"precision": precision})
-        for precision in ("auto", "fp32", "bf16")
-    }
-    defaults = {("cpu", False): "fp32", ("cuda", True): "bf16", ("cuda", False): "fp32"}
+    model = {p: made("captioner", training={"precision": p}) for p in ("auto", "fp32", "bf16")}
     keys = {}
-    for (device, native), default in defaults.items():
+    for device, native, default in (("cpu", False, "fp32"), ("cuda", True, "bf16"), ("cuda", False, "fp32")):
         monkeypatch.setattr(devices, "_computes_bf16", lambda _, native=native: native)
         key = {precision: training_fingerprint(m, "sha", device) for precision, m in model.items()}
         assert key["auto"] == key[default]
@@ -152,11 +137,7 @@ def test_a_model_is_the_same_before_and_after_building(name: str) -> None:
     assert model.identity() == before
 
 
-@pytest.mark.parametrize("part", ["subset", "device", "captions"])
-def test_what_is_trained_on_counts(part: str) -> None:
-    given = {"subset": "sha", "device": "cpu", "captions": "one"}
-    prints = {
-        training_fingerprint(made("captioner"), *(given | {part: other}).values())
-        for other in (given[part], "other")
-    }
-    assert len(prints) == 2
+def test_the_subset_the_device_and_the_captions_count() -> None:
+    model, given = made("captioner"), {"subset": "sha", "device": "cpu", "captions": "one"}
+    prints = {training_fingerprint(model, *(given | {part: "cuda"}).values()) for part in given}
+    assert len(prints | {training_fingerprint(model, *given.values())}) == 4

@@ -7,18 +7,11 @@ import pytest
 import torch
 
 from benchmark.core import devices
-from downstream.models.dual_encoder import DualEncoder
-from downstream.training.trainer import TrainConfig
 from tests.command_line import Run, assert_one_line
-from tests.downstream.tiny_models import CAPTIONS, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
+from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, draw, make, six_steps
 from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
-
-
-def encoder(tiny: Checkpoints, precision: str) -> DualEncoder:
-    training = TrainConfig(8, batch_size=8, lr=3e-3, log_every=1, precision=precision)
-    return DualEncoder(tiny.vit, tiny.bert, training, False, False, 16, 5, UNLOCKED)
 
 
 def test_bf16_rounds_what_fp32_computes(
@@ -27,7 +20,10 @@ def test_bf16_rounds_what_fp32_computes(
     monkeypatch.setattr(devices, "_computes_bf16", lambda device: True)
     losses, vectors = {}, {}
     for precision in ("auto", "fp32", "bf16"):
-        model, tracker = encoder(without_dropout, precision), Recorder()
+        model, tracker = (
+            make("uncached", without_dropout, six_steps(samples_seen=8, precision=precision)),
+            Recorder(),
+        )
         model.train(MemorySubset(CAPTIONS), tmp_path / precision, CPU, tracker, "f")
         losses[precision] = tracker.losses()[0]
         model.build(CPU)  # the same weights

@@ -62,9 +62,3 @@ class Deadly:
 def test_a_killed_reader_is_one_line() -> None:
     with pytest.raises(UserError, match=r"was killed, as memory .* set a smaller training.workers, or 0$"):
         list(loader(Deadly(), range(2), 1, CPU))
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_batches_come_in_order(workers: int) -> None:
-    squares = [n * n for n in range(9)]
-    assert list(loader(squares, range(2, 9), workers, CPU)) == squares[2:]

@@ -1,9 +1,8 @@
-"""Embedded images: what is kept of them, and where."""
+"""Embedded images: their rows on the disk, and their memory."""
 
 import tracemalloc
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,20 +31,11 @@ class Numbered:
         return Sample(f"{index:032x}", f"a caption of about fifty characters, number {index}", IMAGE, others)
 
 
-def embedded(
-    samples: int, folder: Path, drawn: np.ndarray | None = None, device: Any = CPU
-) -> EmbeddedSubset:
-    indices = np.arange(samples) if drawn is None else drawn
-    return embed_subset(
-        Numbered(samples),
-        indices,
-        folder,
-        lambda pixels: pixels + 1,
-        lambda images: torch.zeros(len(images), 2),
-        16,
-        0,
-        device,
-    )
+def embedded(samples: int, folder: Path, drawn: np.ndarray) -> EmbeddedSubset:
+    def preprocess(images: list[Image.Image]) -> torch.Tensor:
+        return torch.zeros(len(images), 2)
+
+    return embed_subset(Numbered(samples), drawn, folder, lambda pixels: pixels + 1, preprocess, 16, 0, CPU)
 
 
 def test_samples_are_those_of_the_subset(tmp_path: Path) -> None:
@@ -54,18 +44,24 @@ def test_samples_are_those_of_the_subset(tmp_path: Path) -> None:
     assert len(found) == 60
     for index in drawn.tolist():
         if index % 5 == 1:
-            with pytest.raises(SampleError) as raised:
+            with pytest.raises(SampleError, match="image_too_large"):
                 found[index]
-            assert raised.value.reason == "image_too_large"
         else:
             sample, original = found[index], Numbered(60)[index]
             assert (sample.text, sample.others) == (original.text, original.others)
             assert sample.features.tolist() == [1, 1]
+    assert sorted(found.captions()) == sorted(
+        text for index in drawn.tolist() if index % 5 != 1 for text in texts_of(Numbered(60)[index])
+    )
+
+
+def texts_of(sample: Sample) -> list[str]:
+    return [sample.text, *(other for other in sample.others if other is not None)]
 
 
 def test_captions_stay_in_the_file(tmp_path: Path) -> None:
     samples = 4000
-    embedded(samples, tmp_path / "embedded")
+    embedded(samples, tmp_path / "embedded", np.arange(samples))
     tracemalloc.start()
     arrow_before, (before, _) = pa.total_allocated_bytes(), tracemalloc.get_traced_memory()
     subset = EmbeddedSubset(tmp_path / "embedded", samples)

@@ -11,8 +11,8 @@ from downstream.training.training_data import Inputs
 class CaptionLstm(nn.Module):
     """Reads an image's features as its first input, then the caption so far, and predicts the next word.
 
-    Show and Tell (Vinyals et al. 2015), which is the model "fc" of the framework that AVA-Captions trains. That
-    one's cell has a maxout; this one is PyTorch's LSTM. Weights are drawn from the global generator: seed it.
+    Show and Tell (Vinyals et al. 2015), which is the model "fc" of the framework that AVA-Captions trains. Its
+    cell has a maxout; this is PyTorch's LSTM. Weights are drawn from the global generator: seed it.
 
     Args:
         features: width of the image's features.
@@ -45,11 +45,11 @@ class CaptionLstm(nn.Module):
     def search(
         self, features: torch.Tensor, beams: int, length: int, start: int, end: int, never: list[int]
     ) -> torch.Tensor:
-        """Return the most probable caption that a beam search meets for each of n images; of equal ones the first.
+        """Return the most probable caption that a beam search meets for each of n images; among equals, the first.
 
         Args:
             features: (n, d).
-            beams: captions that are kept at each step; the finished ones among them are not continued.
+            beams: captions that are kept at each step; finished captions among them are not continued.
             length: words at which a caption is cut.
             start: first word; `end`: last word; `never`: words that are not written.
 

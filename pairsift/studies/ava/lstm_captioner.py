@@ -91,7 +91,7 @@ class LstmCaptioner(CaptioningModel):
         self.caption([pairs[0].image])
 
     def _make_lstm(self, words: int, width: int) -> Any:
-        from downstream.models.lstm_network import CaptionLstm
+        from pairsift.studies.ava.lstm_network import CaptionLstm
 
         with seeded(self.training.seed):
             return CaptionLstm(self.cnn.config.hidden_size, words, width, self.dropout).to(self.device)
@@ -163,7 +163,7 @@ class LstmCaptioner(CaptioningModel):
 
 
 def make_tokenizer(captions: Iterable[str], threshold: int) -> Any:
-    """Return a tokenizer whose vocabulary has the words that occur at least `threshold` times.
+    """Return a tokenizer with a vocabulary of the words that occur at least `threshold` times.
 
     Words are in lower case and end at punctuation, which is a word too.
     """

@@ -1,122 +1,54 @@
-"""AVA-Captions' captioner: its vocabulary, its beam search, what it learns, and what it saves."""
+"""AVA-Captions' captioner: vocabulary, beam search, loss. See `tests/downstream/models/test_contract.py` too."""
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import pytest
-import timm
 import torch
-from timm.models import save_for_hf
 
 from benchmark.core.errors import UserError
-from downstream.models.lstm_captioner import LstmCaptioner, make_tokenizer
-from downstream.models.lstm_network import CaptionLstm
 from downstream.models.networks import CaptionCollate
 from downstream.training.training_data import EmbeddedSample
+from pairsift.studies.ava.lstm_captioner import make_tokenizer
+from pairsift.studies.ava.lstm_network import CaptionLstm
+from tests.downstream.conftest import checkpoints, eight_pairs
 from tests.downstream.tiny_models import (
     CAPTIONS,
     SIZE,
     Checkpoints,
     MemorySubset,
     Recorder,
+    built,
     draw,
+    make,
+    save_timm,
     six_steps,
 )
 
+__all__ = ["checkpoints", "eight_pairs"]
 CPU = torch.device("cpu")
 IMAGES = [draw(caption) for caption in CAPTIONS]
-LEARNT = {"samples_seen": 2000, "lr": 1e-2}
 END, START, UNKNOWN = range(3)
 
 
-def make(encoder: str, **changes: Any) -> LstmCaptioner:
-    given = {"width": 128, "dropout": 0.0, "word_threshold": 1, "max_words": 10, "beams": 2}
-    given |= {"eval_batch_size": 5} | {name: changes.pop(name) for name in list(changes) if name in given}
-    return LstmCaptioner(encoder, six_steps(**changes), **given)
-
-
-@pytest.fixture(scope="session")
-def trained(
-    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path_factory: pytest.TempPathFactory
-) -> Any:
-    captioner, tracker, folder = make(checkpoints.swin, **LEARNT), Recorder(), tmp_path_factory.mktemp("lstm")
-    report = captioner.train(eight_pairs, folder, CPU, tracker, "f")
-    return captioner, folder, report, tracker
-
-
-def weights(captioner: LstmCaptioner) -> dict[str, torch.Tensor]:
-    return {name: tensor.clone() for name, tensor in captioner.model.state_dict().items()}
-
-
-def test_overfits_eight_pairs(trained: Any) -> None:
-    captioner, folder, report, tracker = trained
-    assert report.final_loss < 0.1 < tracker.losses()[0]
-    assert captioner.caption(IMAGES) == CAPTIONS
-    assert sorted(path.name for path in folder.iterdir()) == ["finished.json", "model"]
-
-
-def test_captions_do_not_depend_on_the_batch_size(trained: Any) -> None:
-    captioner = trained[0]
-    images = IMAGES + [image.rotate(90) for image in IMAGES]
-    assert captioner.caption(images) == [captioner.caption([image])[0] for image in images]
-    assert captioner.caption([]) == []
-
-
-def test_load_gives_the_same_model(trained: Any, checkpoints: Checkpoints, tmp_path: Path) -> None:
-    captioner, folder, report, _ = trained
-    again = make(checkpoints.swin, **LEARNT)
-    unreadable = MemorySubset(CAPTIONS, dict.fromkeys(range(8), "image_missing"))
-    assert again.train(unreadable, folder, CPU, Recorder(stop_at=0), "f") == report
-    assert again.caption(IMAGES) == CAPTIONS
-    captioner.save(tmp_path)
-    again.load(tmp_path, CPU)
-    assert again.tokenizer.get_vocab() == captioner.tokenizer.get_vocab()
-    assert all(torch.equal(tensor, weights(again)[name]) for name, tensor in weights(captioner).items())
-    with pytest.raises(UserError, match="must be the folder of an LSTM captioner"):
-        again.load(tmp_path / "encoder", CPU)
-
-
-def test_a_timm_folder_is_its_cnn_with_pooled_features(eight_pairs: MemorySubset, tmp_path: Path) -> None:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = timm.create_model("test_resnet", num_classes=7).eval()
-    data = {"input_size": (3, SIZE, SIZE), "crop_pct": 1.0, "crop_mode": "squash"}
-    save_for_hf(model, str(tmp_path / "timm"), safe_serialization=True, data_config=data)
-    captioner, again = make(str(tmp_path / "timm")), make(str(tmp_path / "timm"))
+def test_a_timm_folder_is_its_cnn_with_pooled_features(
+    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
+) -> None:
+    model, encoder = save_timm(tmp_path / "timm", "test_resnet"), str(tmp_path / "timm")
+    captioner, again = (make("lstm_captioner", checkpoints, encoder=encoder) for _ in range(2))
     captioner.train(eight_pairs, tmp_path / "run", CPU, Recorder(), "f")
     pixels = torch.randn(2, 3, SIZE, SIZE, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         pooled = model.global_pool(model.forward_features(pixels))
     assert torch.allclose(captioner.features(pixels), pooled, atol=1e-6)
     again.load(tmp_path / "run", CPU)
-    loaded = again.cnn.state_dict()
-    assert all(torch.equal(tensor, loaded[name]) for name, tensor in captioner.cnn.state_dict().items())
+    loaded, untrained = again.cnn.state_dict(), built("lstm_captioner", checkpoints, encoder=encoder).cnn
+    for name, tensor in untrained.state_dict().items():  # only the LSTM is trained
+        assert torch.equal(tensor, captioner.cnn.state_dict()[name])
+        assert torch.equal(tensor, loaded[name])
     # Not to the last bit on every processor, where the same weights may be at another alignment.
     assert torch.allclose(again.features(pixels), captioner.features(pixels), atol=1e-6)
     assert again.caption(IMAGES) == captioner.caption(IMAGES)
-
-
-def test_only_the_lstm_is_trained(
-    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
-) -> None:
-    captioner = make(checkpoints.swin)
-    captioner.build(CPU)
-    before = [tensor.clone() for tensor in captioner.cnn.state_dict().values()]
-    captioner.train(eight_pairs, tmp_path, CPU, Recorder(), "f")
-    assert all(map(torch.equal, before, captioner.cnn.state_dict().values()))
-
-
-def test_resume_ends_with_the_same_bits(
-    checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
-) -> None:
-    whole, cut, resumed = (make(checkpoints.swin, checkpoint_every=16) for _ in range(3))
-    whole.train(eight_pairs, tmp_path / "whole", CPU, Recorder(), "f")
-    with pytest.raises(KeyboardInterrupt):
-        cut.train(eight_pairs, tmp_path / "cut", CPU, Recorder(stop_at=40), "f")
-    report = resumed.train(eight_pairs, tmp_path / "cut", CPU, Recorder(), "f")
-    assert report.resumed_from == 4
-    assert all(torch.equal(tensor, weights(resumed)[name]) for name, tensor in weights(whole).items())
 
 
 def test_rare_words_are_unknown_and_never_written() -> None:
@@ -125,25 +57,37 @@ def test_rare_words_are_unknown_and_never_written() -> None:
     words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     assert words == ["[END]", "[START]", "[UNK]", "a", "[", "]", "cat"]
     assert tokenizer("the CAT [END]", add_special_tokens=False)["input_ids"] == [2, 6, 4, 2, 5]
-    assert len(make_tokenizer(texts, 1)) == 12
-    assert len(make_tokenizer(texts, 4)) == 3
+    assert [len(make_tokenizer(texts, threshold)) for threshold in (1, 4)] == [12, 3]
 
 
 def test_a_vocabulary_without_words_is_one_line(
     checkpoints: Checkpoints, eight_pairs: MemorySubset, tmp_path: Path
 ) -> None:
+    rare = make("lstm_captioner", checkpoints, word_threshold=9)
     with pytest.raises(UserError, match=r"no word occurs 9 times .*word_threshold$"):
-        make(checkpoints.swin, word_threshold=9).train(eight_pairs, tmp_path, CPU, Recorder(), "f")
-    unreadable = MemorySubset(CAPTIONS, dict.fromkeys(range(8), "image_missing"))
-    with pytest.raises(UserError, match="no sample of the subset can be read"):
-        make(checkpoints.swin).train(unreadable, tmp_path, CPU, Recorder(), "g")
+        rare.train(eight_pairs, tmp_path, CPU, Recorder(), "f")
+
+
+def test_settings_that_cannot_be_used_are_refused(checkpoints: Checkpoints) -> None:
+    with pytest.raises(UserError, match="weak_encoder must be the folder that task=weak_backbone prints"):
+        make("lstm_captioner", checkpoints, encoder=None)
+    with pytest.raises(UserError, match="at random offsets; set training"):
+        make("lstm_captioner", checkpoints, six_steps(source="stream"))
 
 
 def test_the_vocabulary_has_other_captions_too(checkpoints: Checkpoints, tmp_path: Path) -> None:
-    captioner = make(checkpoints.swin, word_threshold=8)
+    captioner = make("lstm_captioner", checkpoints, word_threshold=8)
     captioner.train(MemorySubset(CAPTIONS, others=("some thing", None)), tmp_path, CPU, Recorder(), "f")
     assert set(captioner.tokenizer.get_vocab()) >= {"square", "some", "thing"}
     assert "red" not in captioner.tokenizer.get_vocab()
+
+
+def test_a_process_without_samples_has_no_loss() -> None:
+    model = lstm(6, 0)
+    total, words = model({})
+    total.backward()
+    assert (total.item(), words.item()) == (0, 0)
+    assert all(parameter.grad is not None for parameter in model.parameters())
 
 
 def lstm(words: int, seed: int) -> CaptionLstm:
@@ -156,7 +100,7 @@ def lstm(words: int, seed: int) -> CaptionLstm:
 
 
 def log_probability(model: CaptionLstm, features: torch.Tensor, caption: list[int]) -> float:
-    """Of a caption as training sees it: the negative loss."""
+    """The negative training loss of a caption."""
     ids = torch.tensor([[START, *caption[:-1]]])
     loss, _ = model(
         {"image_features": features[None], "decoder_input_ids": ids, "labels": torch.tensor([caption])}
@@ -184,7 +128,7 @@ def test_a_wide_search_finds_the_most_probable_caption(seed: int) -> None:
 
 
 def search_by_hand(model: CaptionLstm, features: torch.Tensor, beams: int, length: int) -> list[int]:
-    """Keep the best `beams` continuations at each step; finished ones compete and are not continued."""
+    """Keep the best `beams` continuations at each step; finished captions compete and are not continued."""
     live, finished = [list[int]()], []
     for position in range(length):
         longer = [[*caption, word] for caption in live for word in (END, 3, 4, 5)]
