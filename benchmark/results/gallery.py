@@ -43,15 +43,15 @@ def short_text(text: str) -> str:
 
 def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
     """Return `IMAGES` images of every set, chosen by a hash of their ids. Raises `UserError` for damage."""
+    chosen = [
+        (of_set.name, item)
+        for of_set in sets
+        for item in sorted(of_set.items, key=lambda item: hash_text(str(item.image_id)))[:IMAGES]
+    ]
+    texts = [tuple(map(short_text, item.references)) for _, item in chosen]
     return [
-        Example(
-            evaluation_set.name,
-            str(item.image_id),
-            tuple(map(short_text, item.references)),
-            thumbnail(item.load()),
-        )
-        for evaluation_set in sets
-        for item in sorted(evaluation_set.items, key=lambda item: hash_text(str(item.image_id)))[:IMAGES]
+        Example(name, str(item.image_id), references, thumbnail(item.load()))
+        for (name, item), references in zip(chosen, texts, strict=True)
     ]
 
 

@@ -45,8 +45,6 @@ class SelectionSummary:
     sampled: tuple[int, int]
     # By what is counted, e.g. ``words per caption``, ``image side (pixels)``.
     histograms: Mapping[str, Histogram]
-    # Fractions by property, e.g. ``language``, then by its value.
-    shares: Mapping[str, Mapping[str, Fractions]]
     # Fractions of captions with a word, for the words that the selection changes most.
     words: Mapping[str, Fractions]
 
@@ -75,28 +73,22 @@ class Example:
     thumbnail: bytes
 
 
+Shown = TypeVar("Shown", GalleryPair, Example)
+
+
 def write_selection_summary(folder: Path, summary: SelectionSummary) -> None:
     """Write ``selection.json`` in the folder of a run."""
     write_text(folder / SUMMARY, json_text(asdict(summary)))
 
 
-def write_gallery(folder: Path, pairs: Sequence[GalleryPair]) -> None:
-    """Write ``gallery.parquet`` in the folder of a run."""
-    _write(folder / GALLERY, GalleryPair, pairs)
-
-
-def write_examples(folder: Path, examples: Sequence[Example]) -> None:
-    """Write ``examples.parquet`` in the folder of a run."""
-    _write(folder / EXAMPLES, Example, examples)
-
-
-def _write(path: Path, kind: type[GalleryPair | Example], rows: Sequence[GalleryPair | Example]) -> None:
+def write_rows(folder: Path, kind: type[Shown], rows: Sequence[Shown]) -> None:
+    """Write ``gallery.parquet`` or ``examples.parquet`` in the folder of a run."""
     import pyarrow as pa  # here and below: a report of runs without pictures needs none
     import pyarrow.parquet as pq
 
     types = {"references": pa.list_(pa.string()), "score": pa.float64(), "thumbnail": pa.binary()}
     schema = pa.schema([(field.name, types.get(field.name, pa.string())) for field in fields(kind)])
-    with atomic_write(path) as temporary:
+    with atomic_write(folder / (GALLERY if kind is GalleryPair else EXAMPLES)) as temporary:
         table = pa.Table.from_pylist([asdict(row) for row in rows], schema)
         pq.write_table(table, temporary, write_page_checksum=True)
 
@@ -118,11 +110,11 @@ class RunFiles:
 
     def examples(self) -> list[Example]:
         """Return the evaluation images whose captions are shown."""
-        return self._read(
-            EXAMPLES,
-            lambda path: [Example(**row | {"references": tuple(row["references"])}) for row in _rows(path)],
-            [],
-        )
+
+        def read(path: Path) -> list[Example]:
+            return [Example(**row | {"references": tuple(row["references"])}) for row in _rows(path)]
+
+        return self._read(EXAMPLES, read, [])
 
     def captions(self, model: str, evaluation: str) -> dict[str, str]:
         """Return the generated captions by image."""

@@ -13,7 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.extras import packages_command
 from benchmark.core.paths import CHECKOUT
 from benchmark.core.sanitize import visible
-from benchmark.results.page.plotly_charts import Chart
+from benchmark.results.page.charts import Chart
 from benchmark.results.report.table import Table
 
 

@@ -72,9 +72,7 @@ def data_card(
         pretty_name=f"{written.pairs:,} pairs of {manifest.pool} by {manifest.filter}",
         license="other",
         license_name="terms-of-the-pool",
-        language=[code for code, fraction in captions.languages.items() if fraction >= COMMON_LANGUAGE]
-        or None,
-        size_categories=[size_category(written.pairs)],
+        language=[code for code, share in captions.languages.items() if share >= COMMON_LANGUAGE] or None,
         task_categories=["image-to-text", "text-to-image"],
         tags=["image-text-pairs", "data-filtering", "datacomp", "pairsift"],
         configs=[{"config_name": "default", "data_files": [{"split": "train", "path": "subset.parquet"}]}],
@@ -97,15 +95,6 @@ def data_card(
         number="{:,}".format,
     )
     return f"{card}\n"
-
-
-def size_category(count: int) -> str:
-    """Return the hub's category of a number of rows: ``n<1K``, ``1K<n<10K``, ... ``n>1T``."""
-    limits = [f"{digits}{unit}" for unit in "KMB" for digits in (1, 10, 100)] + ["1T"]
-    power = len(str(count)) - 3  # limits[power - 1] <= count < limits[power]
-    if power < 1:
-        return "n<1K"
-    return f"{limits[power - 1]}<n<{limits[power]}" if power < len(limits) else "n>1T"
 
 
 def code_span(text: str) -> str:

@@ -65,10 +65,8 @@ class Comparison:
     def verdict(self, one: int, other: int) -> str:
         """Say in a word or two whether filter `one` is better than `other`, with the corrected p value."""
         p = self.p_values[one, other]
-        if math.isnan(p):
-            return "not tested"
-        found = "better" if self.better(one, other) else "worse" if self.better(other, one) else "not shown"
-        return f"{found} ({p_text(p)})"
+        word = "better" if self.better(one, other) else "worse" if self.better(other, one) else "not shown"
+        return "not tested" if math.isnan(p) else f"{word} ({p_text(p)})"
 
 
 def p_text(p: float) -> str:

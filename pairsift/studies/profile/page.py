@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from benchmark.core.sanitize import visible
 from benchmark.results.page.html_page import chart_html, plain_page, table_html
-from benchmark.results.page.plotly_charts import (
+from benchmark.results.page.charts import (
     BLUE,
     GREEN,
     GREY,
