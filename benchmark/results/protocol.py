@@ -30,7 +30,7 @@ class Protocol:
     # Pool content, size, each downstream model's budget, recipe and starting weights, evaluation sets, versions of
     # metrics, precision, by dotted names.
     facts: dict[str, str]
-    published: str = ""  # the paper's experiment whose setting this is, empty if it is of no paper
+    published: str = ""  # the paper's experiment with this setting, empty without one
     overridden: tuple[str, ...] = ()  # overrides of the command line that changed the setting
 
     @property

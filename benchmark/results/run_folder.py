@@ -21,7 +21,7 @@ Place = Literal["top", "kept", "dropped", "bottom", "passing", "failing"]
 
 @dataclass(frozen=True)
 class Histogram:
-    """Pairs of the pool, and the kept ones, in n bins with n + 1 edges; the outer bins include pairs beyond."""
+    """Pairs of the pool, and kept pairs, in n bins with n + 1 edges; the outer bins include pairs beyond."""
 
     edges: tuple[float, ...]
     pool: tuple[int, ...]
@@ -65,7 +65,7 @@ class GalleryPair:
 
 @dataclass(frozen=True)
 class Example:
-    """An evaluation image whose captions the report shows side by side: its set, id, references, and a JPEG."""
+    """An evaluation image that the report shows with all captions: its set, id, references, and a JPEG."""
 
     evaluation: str
     image: str
@@ -109,7 +109,7 @@ class RunFiles:
         return self._read(GALLERY, lambda path: [GalleryPair(**row) for row in _rows(path)], [])
 
     def examples(self) -> list[Example]:
-        """Return the evaluation images whose captions are shown."""
+        """Return the evaluation images that are shown with their captions."""
 
         def read(path: Path) -> list[Example]:
             return [Example(**row | {"references": tuple(row["references"])}) for row in _rows(path)]

@@ -104,7 +104,7 @@ def shorter_sides(pool: Pool, uids: UidArray) -> npt.NDArray[np.float64]:
 
 
 def changed_words(pool: Sequence[str], kept: Sequence[str]) -> dict[str, Fractions]:
-    """Return the `WORDS` words whose fraction of captions differs most between pool and kept pairs, in that order."""
+    """Return the `WORDS` words that differ most in their fractions of captions between pool and kept pairs."""
     if not pool or not kept:
         return {}
     of_pool, of_kept = (

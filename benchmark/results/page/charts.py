@@ -33,7 +33,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 NEUTRAL = "#808080"  # is legible on a white and on a black page
 ROW = 24  # pixels of a bar with its gap
 LEGEND_ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom", "traceorder": "normal"}
-PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
+PALE: Json = {"opacity": 0.45}  # a point that has its name only in its tooltip
 FRONT = "The line is the Pareto front: filters that no cheaper one beats, by their means."
 POINT = "Point at a pale mark for its name."
 # Kinds of captions by their grade: first the kinds that describe the picture.
@@ -204,7 +204,7 @@ def cost_chart(
 
 
 def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the points (cost, value), cheapest first, whose value is above the values of all cheaper points."""
+    """Return the points (cost, value), cheapest first, that have a value above the values of all cheaper points."""
     front: list[tuple[float, float]] = []
     for cost, value in sorted(points, key=lambda point: (point[0], -point[1])):
         if not front or value > front[-1][1]:
@@ -232,7 +232,7 @@ def _estimates(label: str, x: Sequence[float], values: Sequence[Estimate], texts
 
 
 def _named(label: str) -> Json:
-    """Return the settings of a series whose name the page's script writes at its end."""
+    """Return the settings of a series: the page's script writes its name at its end."""
     return {"customdata": [words(shortened(label))]}
 
 

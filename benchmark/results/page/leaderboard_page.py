@@ -135,9 +135,9 @@ class LeaderboardView:
     board: Leaderboard
     verdict: BoardVerdict
     cheapest: list[str]  # of each verdict: the filter that scores fastest, with its cost; empty if unknown
-    machine: str  # on which these costs were measured
+    machine: str  # these costs were measured there
     shown: Sequence[str]  # filters shown at first
-    shipped: frozenset[str]  # filters whose results are not the user's
+    shipped: frozenset[str]  # filters that the user did not run
     tables: dict[str, Table]  # by the name that the reader picks; the first has the headline metrics
     charts: list[Chart]
     panels: list[FilterPanel]

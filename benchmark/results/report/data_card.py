@@ -17,7 +17,7 @@ from benchmark.selection.manifest import Manifest
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-COMMON_LANGUAGE = 0.01  # fraction of the captions from which on a language is in the header
+COMMON_LANGUAGE = 0.01  # lowest fraction of the captions of a language in the header
 FOLDERS = r"^(file://|[\w-]+:)?/(?!/)(?:[^/]*/)*"  # of an absolute path, also in local-dir:/models/clip
 # As subset.parquet is read: see https://github.com/rom1504/img2dataset. Images as in DataComp's download.
 DOWNLOAD = """img2dataset --url_list subset.parquet --input_format parquet --url_col url --caption_col caption \\
@@ -49,7 +49,7 @@ class CaptionStatistics:
     ngrams: Sequence[Sequence[tuple[str, int]]]
     # Fractions of the most frequent languages by ISO 639 code; empty if none were detected.
     languages: Mapping[str, float]
-    detected: int  # number of captions whose language was detected
+    detected: int  # number of captions with a detected language
     # Fraction of the images that the filter looked at with a text area; None if it looked at none.
     text_rate: float | None = None
 

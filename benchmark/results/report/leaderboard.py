@@ -246,10 +246,10 @@ def settings_of(result: Result) -> Settings:
 
 
 def _difference(settings: Settings, variants: Sequence[Settings]) -> str:
-    """Return in brackets the settings in which runs of one name differ, if all of them have the setting."""
+    """Return in brackets the settings that differ between runs of one name, if all runs have the setting."""
     shared = set.intersection(*(set(other) for other in variants))
     differing = sorted(key for key in shared if len({other[key] for other in variants}) > 1)
-    # An absent bound says nothing where the other is given.
+    # An absent bound says nothing if the other is given.
     given = [key for key in differing if settings[key] != "None"] or differing
     text = ", ".join(f"{key.rpartition('.')[2]}={settings[key]}" for key in given)
     return f" ({text})" if text else ""

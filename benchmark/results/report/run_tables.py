@@ -35,9 +35,9 @@ def run_table(
 ) -> Table:
     """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
 
-    Random selection has the same protocol: results among `others`, in the same folder, or else among the `committed`
-    ones. The notes name metrics that are missing, but not for the reasons `expected` before the run, which its last
-    line sums up.
+    Random selection has the same protocol: results among `others`, in the same folder, or else among the
+    `committed` results. The notes name metrics that are missing, but not for the reasons `expected` before the run:
+    its last line sums these up.
     """
     label, runs = random_runs(result, others, committed)
     random = by_set(runs)

@@ -41,7 +41,7 @@ class Comparison:
     p_values: Doubles
     # The same, over images only; NaN unless no pair could be tested for want of several seeds.
     over_images: Doubles
-    higher_is_better: bool = True  # whether a higher value is better
+    higher_is_better: bool  # whether a higher value is better
 
     @property
     def pairs(self) -> int:

@@ -24,7 +24,7 @@ from benchmark.results.result import Result
 REFERENCES = (REFERENCE, "no_filter")
 NAMED = 4  # filters that a sentence names
 SEEDS = 3  # that a first comparison needs
-LONGER = 4  # factor of a budget that may tell more
+LONGER = 4  # factor of a budget that may show more
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class BoardVerdict:
-    """The verdicts of one leaderboard, remarks, and texts with the command that would tell more."""
+    """The verdicts of one leaderboard, remarks, and texts with the command that would show more."""
 
     verdicts: list[Verdict]
     remarks: list[str]
@@ -125,7 +125,7 @@ def _advice(
 ) -> Iterator[tuple[str, str]]:
     """Yield how to learn what the verdicts leave open, each with the command."""
     names = list(dict.fromkeys(run.filter for entry in competing for run in entry.all_runs))
-    needs = dict[str, tuple[str, str]]()  # settings and their values by what they give
+    needs = dict[str, tuple[str, str]]()  # settings and their values by the purpose
     if is_dry_run(own[0]):
         needs["real models (without models=demo)"] = "models", ""
     if quick_look(own[0]):

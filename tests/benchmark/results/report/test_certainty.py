@@ -16,6 +16,7 @@ from benchmark.results.report.leaderboard import group, leaderboards
 from benchmark.results.report.leaderboard_tables import certainty_table, leaderboard, summary_table
 from downstream.evaluation.image_scores import ImageScores
 from downstream.metrics.corpus_scores import count_names
+from downstream.metrics.intervals import class_weights
 from tests.benchmark.results.report.made_results import captioned, texts
 from tests.benchmark.results.report.made_run_folders import IMAGES, Folder
 
@@ -99,6 +100,17 @@ def test_zero_shot_is_counted_by_class(tmp_path: Path) -> None:
         assert parts is not None
         assert len(parts) == count
         assert np.std(parts) == pytest.approx(0.5)
+
+
+def test_weighted_hits_are_divided_by_their_weights(tmp_path: Path) -> None:
+    labels = np.repeat([0, 1], [10, 30])
+    kept = ImageScores()
+    kept.add("classes", "label", range(40), labels.tolist())
+    kept.add("classes", "mean_per_class", range(40), np.where(labels == 0, class_weights(labels), 0).tolist())
+    kept.write(tmp_path)
+    (parts,) = parts_of_images("mean_per_class", "classes", [read_image_scores(tmp_path)])
+    assert parts is not None
+    assert parts.tolist() == pytest.approx([0.5, -0.5])  # .5 without any class left out, 0 and 1 with one
 
 
 @pytest.mark.parametrize(
