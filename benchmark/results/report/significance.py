@@ -218,4 +218,4 @@ def range_p_values(q: Doubles, count: int, freedom: Doubles) -> Doubles:
     for column, deviation in enumerate(deviations.T):
         lowest = ndtr(z - (q * deviation)[:, None])
         within[:, column] = count * ((ndtr(z) - lowest) ** (count - 1) @ density)
-    return np.clip(1 - within @ weights / 2, 0, 1)
+    return np.maximum(1 - within @ weights / 2, 0)
