@@ -11,7 +11,6 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-import hydra
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
@@ -109,7 +108,16 @@ def check_overrides(arguments: list[str]) -> None:
         for override in filter(is_setting, parsed):  # one that there is not is refused
             OmegaConf.update(cfg, override.key_or_group, override.value())
         OmegaConf.to_container(cfg, resolve=True)
-        assert callable(hydra.utils.get_method(cfg.task._target_))
+        check_task(cfg.task._target_)
+
+
+@cache
+def check_task(target: str) -> None:
+    """Raise unless there is such a function; it is not imported, as that takes seconds."""
+    module, _, name = target.rpartition(".")
+    spec = find_spec(module)
+    assert spec is not None, f"{target}: no such module"
+    assert f"\ndef {name}(" in Path(spec.origin or "").read_text(), f"{target}: no such task"
 
 
 @cache
@@ -143,20 +151,22 @@ def jobs(arguments: list[str]) -> Iterator[list[str]]:
     yield from map(list, zip(*padded, strict=True)) if values else [[]]
 
 
-def prepare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def prepare(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Set up what the documentation asks a user to have: filters of his own, and variables with folders of data."""
     register_resolvers()
-    write_own_parts(tmp_path)
-    install_own_parts(tmp_path)
+    write_own_parts(folder)
+    install_own_parts(folder)
     monkeypatch.setattr(HydraConfig.instance(), "cfg", None)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(folder)
     for name in VARIABLES:
         monkeypatch.setenv(name, f"/data/{name.lower()}")
 
 
-@pytest.fixture(autouse=True)
-def _prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    prepare(monkeypatch, tmp_path)
+@pytest.fixture(scope="module", autouse=True)
+def _prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        prepare(monkeypatch, tmp_path_factory.mktemp("own_parts"))
+        yield
 
 
 COMMANDS = [command for page in PAGES for command in shown_commands(page.read_text())]

@@ -33,11 +33,11 @@ Embeddings = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class NearImages:
-    """Finds images whose embeddings by one CLIP model have a cosine above `similarity`."""
+    """Finds images with a cosine above `similarity` between their embeddings by one CLIP model."""
 
     features: ClipFeatures  # of the pool
     similarity: float  # depends on the model
-    device: torch.device  # on which evaluation images are embedded
+    device: torch.device  # embeds evaluation images
 
     def find(self, pool: Pool, sets: Mapping[str, Sequence[ImageFile]]) -> dict[str, UidArray] | None:
         """Return the uids of pairs near to each set's images, by its name; None unless all embeddings are cached."""
@@ -82,7 +82,7 @@ def contamination(
     sets: Iterable[EvaluationSet | ClassificationSet],
     near: NearImages | None,
 ) -> dict[str, Contamination]:
-    """Count the pairs whose image is in each of the evaluation sets with images, by its name; warn of kept pairs.
+    """Count the pairs with an image of each evaluation set by its name; warn of kept pairs.
 
     `kept` are the uids of the selection, `tars` the local pool that holds its images; without `near` only equal
     bytes count.

@@ -26,7 +26,7 @@ IMAGES = 8  # per evaluation set
 
 
 def thumbnail(image: Image.Image) -> bytes:
-    """Return the RGB `image` as a JPEG whose longer side is at most `THUMBNAIL`, without any metadata."""
+    """Return the RGB `image` as a JPEG without metadata; its longer side is at most `THUMBNAIL`."""
     small = image.copy()
     small.thumbnail((THUMBNAIL, THUMBNAIL))
     small.info = {}  # Pillow would write a comment in it again
@@ -43,15 +43,15 @@ def short_text(text: str) -> str:
 
 def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
     """Return `IMAGES` images of every set, chosen by a hash of their ids. Raises `UserError` for damage."""
+    chosen = [
+        (of_set.name, item)
+        for of_set in sets
+        for item in sorted(of_set.items, key=lambda item: hash_text(str(item.image_id)))[:IMAGES]
+    ]
+    texts = [tuple(map(short_text, item.references)) for _, item in chosen]
     return [
-        Example(
-            evaluation_set.name,
-            str(item.image_id),
-            tuple(map(short_text, item.references)),
-            thumbnail(item.load()),
-        )
-        for evaluation_set in sets
-        for item in sorted(evaluation_set.items, key=lambda item: hash_text(str(item.image_id)))[:IMAGES]
+        Example(name, str(item.image_id), references, thumbnail(item.load()))
+        for (name, item), references in zip(chosen, texts, strict=True)
     ]
 
 
@@ -60,7 +60,7 @@ def gallery(
 ) -> list[GalleryPair]:
     """Return the pairs of every place in the order of their ranks, the best first.
 
-    A pair whose image `tars` lacks gets an empty thumbnail; a pair whose caption it lacks is left out.
+    A pair without its image in `tars` gets an empty thumbnail; a pair without its caption is left out.
 
     Args:
         tars: a local pool with images and captions of these pairs, or only of the selected pairs.
@@ -125,7 +125,7 @@ def _ranked(table: ScoreTable, among: npt.NDArray[np.bool_], seed: int, *, best:
 
 
 def thumbnails(tars: Pool, uids: UidArray) -> dict[str, bytes]:
-    """Return thumbnails by uid, of the samples whose images can be read."""
+    """Return thumbnails by uid, of the samples with readable images."""
     images = {}
     for part in selected_samples(tars, uids):
         with tars.local(part.shard) as path, path.open("rb") as file:

@@ -48,7 +48,7 @@ def ngrams_of(text: str, n: int) -> Iterator[str]:
 
 
 def count_ngrams(texts: Iterable[str], source: str, n: int = 1, top: int = TOP) -> Vocabulary:
-    """Count the n-grams of `texts` from `source`; keep the `top` most frequent, with which alone memory grows."""
+    """Count the n-grams of `texts` from `source`; keep the `top` most frequent; memory grows with `top` only."""
     counts: Counter[str] = Counter()
     occurrences = too_long = undercount = 0
     for text in texts:

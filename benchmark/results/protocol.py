@@ -30,13 +30,13 @@ class Protocol:
     # Pool content, size, each downstream model's budget, recipe and starting weights, evaluation sets, versions of
     # metrics, precision, by dotted names.
     facts: dict[str, str]
-    published: str = ""  # the paper's experiment whose setting this is, empty if it is of no paper
+    published: str = ""  # the paper's experiment with this setting, empty without one
     overridden: tuple[str, ...] = ()  # overrides of the command line that changed the setting
 
     @property
     def fingerprint(self) -> str:
         """A hash of the facts; runs are comparable if it is equal."""
-        return _hash(self.facts)
+        return hash_json(self.facts, 12)
 
     @property
     def title(self) -> str:
@@ -54,22 +54,15 @@ class Protocol:
     @property
     def setting(self) -> str:
         """A hash of the facts without the size."""
-        return _hash({name: fact for name, fact in self.facts.items() if name != SIZE})
+        return hash_json({name: fact for name, fact in self.facts.items() if name != SIZE}, 12)
 
     def differences(self, other: "Protocol") -> str:
         """Return in one line what differs from `other`."""
-        names = sorted(self.facts.keys() | other.facts.keys())
-        lines = [
-            f"{name} {self.facts.get(name, 'none')} instead of {other.facts.get(name, 'none')}"
-            for name in names
-            if self.facts.get(name) != other.facts.get(name)
-        ]
+        differing = sorted({name for name, _ in self.facts.items() ^ other.facts.items()})
+        both = [(name, self.facts.get(name, "none"), other.facts.get(name, "none")) for name in differing]
+        lines = [f"{name} {mine} instead of {others}" for name, mine, others in both]
         more = len(lines) - MAX_DIFFERENCES
         return "; ".join(lines[:MAX_DIFFERENCES] + [f"and {more} more"] * (more > 0))
-
-
-def _hash(facts: Mapping[str, str]) -> str:
-    return hash_json(facts, 12)
 
 
 def flat_facts(name: str, node: Any) -> Iterator[tuple[str, str]]:
@@ -89,14 +82,14 @@ def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     The demo's settings are returned, as they make another world; ``pool.url`` and others only locate a pool.
     """
     # ``~evalset.nocaps`` is ``~evalset.nocaps=null`` for Hydra.
-    typed = [o.removesuffix("=null") if o.startswith("~") else o for o in overrides]
-    keys = {override: key_of(override) for override in typed}
-    return tuple(
-        override
-        for override, key in keys.items()
-        if (key.partition(".")[0] in GROUPS and key != "downstream" and key.rpartition(".")[2] not in INERT)
-        or key.startswith("pool.demo.")
-    )
+    typed = dict.fromkeys(o.removesuffix("=null") if o.startswith("~") else o for o in overrides)
+    return tuple(override for override in typed if _changes_protocol(key_of(override)))
+
+
+def _changes_protocol(key: str) -> bool:
+    if key.startswith("pool.demo."):
+        return True
+    return key.partition(".")[0] in GROUPS and key != "downstream" and key.rpartition(".")[2] not in INERT
 
 
 def published_experiment(experiment: str | None, size: int | str, overrides: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ class Contamination:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the frame from which every table is made: a metric of a run's model on an evaluation set."""
+    """A row of the frame that all tables pivot: a metric of a run's model on an evaluation set."""
 
     run: "Result | Evaluation"
     model: str  # of an evaluation its label
@@ -116,7 +116,7 @@ class Result(Provenance):
     downstream: dict[str, DownstreamResult]
     stages: dict[str, Stage]
     config: dict[str, Any]
-    # Draws that carry each planted kind of noise; empty for pools whose noise is unknown.
+    # Draws that carry each planted kind of noise; empty if the noise is unknown.
     kept: dict[str, int] = field(default_factory=dict)
     # Pairs that have an image of an evaluation set, by its name.
     contamination: dict[str, Contamination] = field(default_factory=dict)

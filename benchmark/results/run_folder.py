@@ -21,7 +21,7 @@ Place = Literal["top", "kept", "dropped", "bottom", "passing", "failing"]
 
 @dataclass(frozen=True)
 class Histogram:
-    """Pairs of the pool, and the kept ones, in n bins with n + 1 edges; the outer bins include pairs beyond."""
+    """Pairs of the pool, and kept pairs, in n bins with n + 1 edges; the outer bins include pairs beyond."""
 
     edges: tuple[float, ...]
     pool: tuple[int, ...]
@@ -45,8 +45,6 @@ class SelectionSummary:
     sampled: tuple[int, int]
     # By what is counted, e.g. ``words per caption``, ``image side (pixels)``.
     histograms: Mapping[str, Histogram]
-    # Fractions by property, e.g. ``language``, then by its value.
-    shares: Mapping[str, Mapping[str, Fractions]]
     # Fractions of captions with a word, for the words that the selection changes most.
     words: Mapping[str, Fractions]
 
@@ -67,7 +65,7 @@ class GalleryPair:
 
 @dataclass(frozen=True)
 class Example:
-    """An evaluation image whose captions the report shows side by side: its set, id, references, and a JPEG."""
+    """An evaluation image that the report shows with all captions: its set, id, references, and a JPEG."""
 
     evaluation: str
     image: str
@@ -75,28 +73,22 @@ class Example:
     thumbnail: bytes
 
 
+Shown = TypeVar("Shown", GalleryPair, Example)
+
+
 def write_selection_summary(folder: Path, summary: SelectionSummary) -> None:
     """Write ``selection.json`` in the folder of a run."""
     write_text(folder / SUMMARY, json_text(asdict(summary)))
 
 
-def write_gallery(folder: Path, pairs: Sequence[GalleryPair]) -> None:
-    """Write ``gallery.parquet`` in the folder of a run."""
-    _write(folder / GALLERY, GalleryPair, pairs)
-
-
-def write_examples(folder: Path, examples: Sequence[Example]) -> None:
-    """Write ``examples.parquet`` in the folder of a run."""
-    _write(folder / EXAMPLES, Example, examples)
-
-
-def _write(path: Path, kind: type[GalleryPair | Example], rows: Sequence[GalleryPair | Example]) -> None:
+def write_rows(folder: Path, kind: type[Shown], rows: Sequence[Shown]) -> None:
+    """Write ``gallery.parquet`` or ``examples.parquet`` in the folder of a run."""
     import pyarrow as pa  # here and below: a report of runs without pictures needs none
     import pyarrow.parquet as pq
 
     types = {"references": pa.list_(pa.string()), "score": pa.float64(), "thumbnail": pa.binary()}
     schema = pa.schema([(field.name, types.get(field.name, pa.string())) for field in fields(kind)])
-    with atomic_write(path) as temporary:
+    with atomic_write(folder / (GALLERY if kind is GalleryPair else EXAMPLES)) as temporary:
         table = pa.Table.from_pylist([asdict(row) for row in rows], schema)
         pq.write_table(table, temporary, write_page_checksum=True)
 
@@ -117,12 +109,12 @@ class RunFiles:
         return self._read(GALLERY, lambda path: [GalleryPair(**row) for row in _rows(path)], [])
 
     def examples(self) -> list[Example]:
-        """Return the evaluation images whose captions are shown."""
-        return self._read(
-            EXAMPLES,
-            lambda path: [Example(**row | {"references": tuple(row["references"])}) for row in _rows(path)],
-            [],
-        )
+        """Return the evaluation images that are shown with their captions."""
+
+        def read(path: Path) -> list[Example]:
+            return [Example(**row | {"references": tuple(row["references"])}) for row in _rows(path)]
+
+        return self._read(EXAMPLES, read, [])
 
     def captions(self, model: str, evaluation: str) -> dict[str, str]:
         """Return the generated captions by image."""

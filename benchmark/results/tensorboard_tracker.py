@@ -108,6 +108,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _text(cell: Any) -> str:
-    """Return `cell` as one line in which neither HTML nor Markdown means anything."""
+    """Return `cell` as one line without HTML or Markdown that would be interpreted."""
     text = " / ".join(cell) if isinstance(cell, tuple) else f"{cell:.4g}" if isinstance(cell, float) else cell
     return "".join(f"&#{ord(c)};" if c in MARKUP else c for c in visible(" ".join(text.split())))

@@ -51,7 +51,7 @@ class Tracker:
     def finish(
         self, result: Result, folder: Path, references: Sequence[Result], verdict: Sequence[str]
     ) -> None:
-        """Log the whole result, whose JSON is ``<folder>.json``, and close.
+        """Log the whole result (its JSON is ``<folder>.json``), and close.
 
         `folder` has the files of `RunFiles`; `references` are runs of random selection in the same protocol, and
         `verdict` are the lines on all runs of that protocol so far.

@@ -58,7 +58,7 @@ class WandbTracker(Tracker):
             config={**run.config, **run.columns},
             mode=mode,
             reinit="finish_previous",
-            # Its metadata would be the command line, whose URLs may have credentials, and the machine's name.
+            # Its metadata would be the machine's name, and the command line: its URLs may have credentials.
             settings=wandb.Settings(silent=True, x_disable_meta=True),
         )
 

@@ -23,7 +23,7 @@ from benchmark.results.report.terminal import print_tables
 from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Contamination, DownstreamResult, Result, Scoring
 from benchmark.results.results_folders import read_runs
-from benchmark.results.run_folder import write_examples, write_gallery, write_selection_summary
+from benchmark.results.run_folder import Example, GalleryPair, write_rows, write_selection_summary
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.stopwatch import Stopwatch
 from benchmark.results.trackers import NoTracker
@@ -114,9 +114,9 @@ def describe(job: Job, folder: Path, selected: Selected, subset: AnySubset) -> N
         log.info("describe: pool %s has no local tars; dropped pairs lack captions and images", pool.name)
     write_selection_summary(folder, summarise(scores, kept, pool if pool.is_local else None))
     if subset.pool:
-        write_gallery(folder, gallery(scores, kept, job.seed, subset.pool, job.bounds))
+        write_rows(folder, GalleryPair, gallery(scores, kept, job.seed, subset.pool, job.bounds))
     if any(isinstance(model, Captions) for model in job.models.values()):
-        write_examples(folder, examples(captioning_sets(job.evaluation_sets)))
+        write_rows(folder, Example, examples(captioning_sets(job.evaluation_sets)))
 
 
 def _contamination(job: Job, selected: Selected, subset: AnySubset) -> dict[str, Contamination]:

@@ -1,41 +1,39 @@
-"""Charts of a leaderboard: quality by size and by cost, what filters keep, their scores."""
+"""Charts of a leaderboard as Plotly reads them: quality by size and by cost, selections, scores.
 
+The page's script adds the colours of text and grid, which depend on the page's colour scheme.
+"""
+
+import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from itertools import accumulate, pairwise
+from typing import Any
 
-from benchmark.results.page.plotly_charts import (
-    AMBER,
-    BLUE,
-    BROWN,
-    COLOURS,
-    GREEN,
-    GREY,
-    INDIGO,
-    NEUTRAL,
-    ORANGE,
-    PINK,
-    SKY,
-    YELLOW,
-    Chart,
-    Json,
-    Styles,
-    Variant,
-    axis,
-    number,
-    row_layout,
-    shortened,
-    stacked_bars,
-    words,
-)
+import numpy as np
+
+from benchmark.core.sanitize import visible
 from benchmark.results.protocol import size_text
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
-from benchmark.results.report.entry_facts import scoring_costs
+from benchmark.results.report.entry_facts import noise_kept, scoring_costs
 from benchmark.results.report.frame import chart_measures
-from benchmark.results.report.leaderboard import Entry
+from benchmark.results.report.leaderboard import REFERENCE, Entry
 from benchmark.results.report.significance import Estimate
 from benchmark.results.run_folder import Histogram, SelectionSummary
 
-PALE: Json = {"opacity": 0.45}  # a point whose name only its tooltip has
+Json = dict[str, Any]
+Styles = Mapping[str, Json]  # lines and markers by label
+# Colours that colour-blind people can distinguish (Okabe and Ito 2008), and a grey.
+BLUE, ORANGE, SKY, GREEN, PINK = "#0072b2", "#d55e00", "#56b4e9", "#009e73", "#cc79a7"
+AMBER, YELLOW, GREY, BROWN, INDIGO = "#e69f00", "#f0e442", "#a0a6ae", "#7a5230", "#4b3f8f"
+COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER)
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+NEUTRAL = "#808080"  # is legible on a white and on a black page
+ROW = 24  # pixels of a bar with its gap
+LEGEND_ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom", "traceorder": "normal"}
+PALE: Json = {"opacity": 0.45}  # a point that has its name only in its tooltip
 FRONT = "The line is the Pareto front: filters that no cheaper one beats, by their means."
 POINT = "Point at a pale mark for its name."
 # Kinds of captions by their grade: first the kinds that describe the picture.
@@ -43,40 +41,120 @@ KIND_COLOURS = {
     "concrete": GREEN, "title": SKY, "product": AMBER, "event": ORANGE, "person": BROWN, "web string": GREY,
     "abstract": YELLOW, "news": PINK, "mismatched": BLUE, "near duplicate": INDIGO,
 }  # fmt: skip
-POOL, REST = "the pool", "the rest"
-MOST_VALUES = 8  # of one kind that have their own colour
+POOL = "the pool"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BOXES = "Boxes are quartiles, whiskers the 5th and 95th percentile, from counts in bins."
 
 Summaries = Mapping[str, SelectionSummary]  # by label
 
 
+@dataclass(frozen=True)
+class Variant:
+    """A picture that a chart can show; the reader picks it by its name."""
+
+    name: str
+    data: list[Json]
+    layout: Json
+    note: str = ""  # is shown below it
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart with a title and at least one variant; `key` is its name within the page."""
+
+    key: str
+    title: str
+    variants: list[Variant]
+
+
+def words(text: str) -> str:
+    """Return a text that Plotly shows as it is: it takes some HTML tags for formatting."""
+    return escape(visible(text), quote=False)
+
+
+def shortened(label: str) -> str:
+    """Return both ends of a label that has more than 26 characters; the tooltip has the whole label."""
+    return label if len(label) <= 26 else f"{label[:14]}…{label[-11:]}"
+
+
+def number(value: float) -> float | None:
+    """Return a value with 5 significant digits; None, which leaves a gap, if it is not finite."""
+    return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def axis(title: str, **settings: Any) -> Json:
+    """Return an axis with a title."""
+    return {"title": {"text": words(title)}, "automargin": True, **settings}
+
+
+def row_layout(labels: Sequence[str], x_axis: Json, **settings: Any) -> Json:
+    """Return the layout of a chart with one row per label, the first one on top."""
+    y_axis = {
+        "tickvals": list(range(len(labels))), "ticktext": [words(shortened(label)) for label in labels],
+        "range": [len(labels) - 0.5, -0.5], "automargin": True, "showgrid": False, "zeroline": False,
+    }  # fmt: skip
+    rows = {"rows": list(labels)}  # for the script, which leaves out rows
+    return {"height": 110 + ROW * len(labels), "xaxis": x_axis, "yaxis": y_axis, "meta": rows, **settings}
+
+
+def line_styles(entries: Iterable[Entry]) -> Styles:
+    """Return the line and marker of each label: unique for 36 competing labels, grey for the others."""
+    aside = {entry.label: entry.aside for entry in entries}
+    grey = [label for label in aside if aside[label]]
+    symbols = ["circle-open" if label == REFERENCE else "diamond-open" for label in grey]
+    styles = {
+        label: _style(NEUTRAL, symbol, number)
+        for number, (label, symbol) in enumerate(zip(grey, symbols, strict=True), 1)
+    }
+    for index, label in enumerate(label for label in aside if not aside[label]):
+        turn = index // len(COLOURS)
+        styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn % len(SYMBOLS)], turn)
+    return styles
+
+
+def _style(colour: str, symbol: str, turn: int) -> Json:
+    line = {"color": colour, "dash": DASHES[turn % len(DASHES)], "width": 2}
+    return {"line": line, "marker": {"color": colour, "symbol": symbol}}
+
+
+def stacked_bars(
+    name: str, labels: Sequence[str], fractions: Mapping[str, Sequence[float]], colours: Mapping[str, str]
+) -> Variant:
+    """Return one horizontal bar per label, stacked from the fractions of its parts, which are given by part."""
+    data, y = list[Json](), list(range(len(labels)))
+    for part, values in fractions.items():
+        x = [number(100 * value) or 0.0 for value in values]
+        texts = [words(f"{label}, {part}: {percent:.1f}%") for label, percent in zip(labels, x, strict=True)]
+        bars = {"type": "bar", "orientation": "h", "hovertext": texts, "hoverinfo": "text"}
+        data.append(
+            bars | {"name": words(part), "x": x, "y": y, "marker": {"color": colours.get(part, GREY)}}
+        )
+    layout = row_layout(labels, axis("share", ticksuffix="%", range=[0, 100]), barmode="stack")
+    return Variant(name, data, layout | {"legend": LEGEND_ABOVE})
+
+
 def size_chart(key: str, entries: Sequence[Entry], folders: RunFolders, styles: Styles) -> Chart | None:
     """Return each metric over the number of pairs kept, of filters at several sizes; None without any."""
-    by_label: dict[str, list[Entry]] = {}
-    for entry in sorted(entries, key=lambda e: e.size):
-        by_label.setdefault(entry.label, []).append(entry)
-    sizes = sorted({entry.size for entry in entries})
-    by_label = {label: of_label for label, of_label in by_label.items() if len(of_label) > 1}
-    if not by_label:
+    sizes, times = sorted({entry.size for entry in entries}), Counter(entry.label for entry in entries)
+    labels = [e.label for e in sorted(entries, key=lambda e: e.size) if times[e.label] > 1]
+    if not labels:
         return None
-    scaled = "Sizes are written for the paper's pool." if any(e.size != e.runs[0].k for e in entries) else ""
+    scaled = "Sizes are written for the paper's pool." * any(e.size != e.runs[0].k for e in entries)
     ticks = {"tickvals": list(range(len(sizes))), "ticktext": [size_text(size) for size in sizes]}
     variants = []
     for name, measure in chart_measures(entries).items():
         by_size = [compare_entries(measure, [e for e in entries if e.size == s], folders) for s in sizes]
+        points = [(e, of, at) for of in by_size for e in of.entries if (at := of.estimate(e))]
         data = []
-        for label, of_label in by_label.items():
-            if points := [(e, of, at) for e in of_label for of in by_size if (at := of.estimate(e))]:
-                texts = [f"{label}, {size_text(e.size)}: {of.cell(e).whole}" for e, of, _ in points]
-                x = [sizes.index(e.size) for e, *_ in points]
-                data.append(
-                    _estimates(label, x, [at for *_, at in points], texts) | styles[label] | _named(label)
-                )
+        for label in dict.fromkeys(labels):
+            if of_label := [point for point in points if point[0].label == label]:
+                texts = [f"{label}, {size_text(e.size)}: {of.cell(e).whole}" for e, of, _ in of_label]
+                x, y = [sizes.index(e.size) for e, *_ in of_label], [at for *_, at in of_label]
+                data.append(_estimates(label, x, y, texts) | styles[label] | _named(label))
         note = " ".join(filter(None, [scaled, _bars(by_size)]))
         title = "size" if scaled else "pairs kept"
         x_axis = axis(title, range=[-0.1, len(sizes) - 0.9], zeroline=False, **ticks)
-        variants.append(_variant(name, data, 420, x_axis, measure.label, note))
+        variants.append(_variant(name, data, x_axis, measure.label, note, height=420))
     return Chart(key, "Quality against size", variants)
 
 
@@ -87,11 +165,7 @@ def _bars(compared: Iterable[Compared]) -> str:
 
 
 def cost_chart(
-    key: str,
-    entries: Sequence[Entry],
-    folders: RunFolders,
-    styles: Styles,
-    shown: Collection[str],
+    key: str, entries: Sequence[Entry], folders: RunFolders, styles: Styles, shown: Collection[str]
 ) -> Chart | None:
     """Return each metric over seconds of scoring, with the Pareto front; None if fewer than two filters compete.
 
@@ -124,14 +198,13 @@ def cost_chart(
         has_pale = any(PALE.items() <= series.items() for series in data)
         note = " ".join(filter(None, [FRONT, POINT * has_pale, _bars([compared]), *costs.notes]))
         x_axis = axis(costs.unit_name, type="log", dtick=1)
-        variant = _variant(name, data, 440, x_axis, measure.label, note)
-        variant.layout["meta"] = {"everyone": True}  # for the script, which else draws the filters shown
-        variants.append(variant)
+        everyone = {"everyone": True}  # for the script, which else draws the filters shown
+        variants.append(_variant(name, data, x_axis, measure.label, note, height=440, meta=everyone))
     return Chart(key, "Quality against the cost of scoring", variants) if variants else None
 
 
 def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the points (cost, value), cheapest first, whose value is above the values of all cheaper points."""
+    """Return the points (cost, value), cheapest first, that have a value above the values of all cheaper points."""
     front: list[tuple[float, float]] = []
     for cost, value in sorted(points, key=lambda point: (point[0], -point[1])):
         if not front or value > front[-1][1]:
@@ -139,8 +212,8 @@ def _pareto_front(points: Sequence[tuple[float, float]]) -> list[tuple[float, fl
     return front
 
 
-def _variant(name: str, data: list[Json], height: int, x_axis: Json, y_title: str, note: str) -> Variant:
-    return Variant(name, data, {"height": height, "xaxis": x_axis, "yaxis": axis(y_title)}, note)
+def _variant(name: str, data: list[Json], x_axis: Json, y_title: str, note: str, **layout: Any) -> Variant:
+    return Variant(name, data, layout | {"xaxis": x_axis, "yaxis": axis(y_title)}, note)
 
 
 def _estimates(label: str, x: Sequence[float], values: Sequence[Estimate], texts: Sequence[str]) -> Json:
@@ -159,76 +232,42 @@ def _estimates(label: str, x: Sequence[float], values: Sequence[Estimate], texts
 
 
 def _named(label: str) -> Json:
-    """Return the settings of a series whose name the page's script writes at its end."""
+    """Return the settings of a series: the page's script writes its name at its end."""
     return {"customdata": [words(shortened(label))]}
 
 
 def kept_chart(key: str, entries: Sequence[Entry], summaries: Summaries) -> Chart | None:
     """Return what filters keep, one row per filter, one variant per property."""
-    variants = _noise(entries)
+    variants, noise = list[Variant](), noise_kept(entries)
+    if kinds := {kind for of_label in noise.values() for kind in of_label}:
+        order = sorted(kinds, key=lambda kind: ([*KIND_COLOURS, kind].index(kind), kind))
+        fractions = {kind: [of_label.get(kind, 0) / 100 for of_label in noise.values()] for kind in order}
+        variants.append(stacked_bars("planted kinds of noise", [*noise], fractions, KIND_COLOURS))
     for name in dict.fromkeys(name for summary in summaries.values() for name in summary.histograms):
         counted = {label: s.histograms[name] for label, s in summaries.items() if name in s.histograms}
-        variants += _quantiles(name, counted)
-    for name in dict.fromkeys(name for summary in summaries.values() for name in summary.shares):
-        variants.append(_fractions(name, {label: s for label, s in summaries.items() if name in s.shares}))
+        variants.append(_quantiles(name, counted))
     return Chart(key, "What each filter keeps", variants) if variants else None
 
 
-def _noise(entries: Sequence[Entry]) -> list[Variant]:
-    """Return the planted kinds of noise among the kept pairs; nothing for a pool whose noise is not known."""
-    known = [entry for entry in entries if sum(entry.runs[0].kept.values())]
-    if not known:
-        return []
-    kept = [{kind.replace("_", " "): n for kind, n in e.runs[0].kept.items()} for e in known]
-    present = {kind for kinds in kept for kind in kinds}
-    kinds = [kind for kind in KIND_COLOURS if kind in present] + sorted(present - set(KIND_COLOURS))
-    fractions = {kind: [counts.get(kind, 0) / sum(counts.values()) for counts in kept] for kind in kinds}
-    return [stacked_bars("planted kinds of noise", [e.label for e in known], fractions, KIND_COLOURS)]
-
-
-def _quantiles(name: str, counted: Mapping[str, Histogram]) -> list[Variant]:
-    """Return a box per filter below the box of the pool; nothing if the histograms are empty."""
+def _quantiles(name: str, counted: Mapping[str, Histogram]) -> Variant:
+    """Return a box per filter below the box of the pool."""
     first = next(iter(counted.values()))
-    rows = {POOL: _of_counts(first.edges, first.pool)}
-    rows |= {label: _of_counts(histogram.edges, histogram.kept) for label, histogram in counted.items()}
-    boxes = {label: quantiles for label, quantiles in rows.items() if quantiles}
-    if not boxes:
-        return []
+    boxes = {POOL: _of_counts(first.edges, first.pool)}
+    boxes |= {label: _of_counts(histogram.edges, histogram.kept) for label, histogram in counted.items()}
     ends = [list(values) for values in zip(*boxes.values(), strict=True)]
     box = dict(zip(("lowerfence", "q1", "median", "q3", "upperfence"), ends, strict=True))
     trace: Json = {
         "type": "box", "orientation": "h", "y": list(range(len(boxes))), "line": {"color": BLUE, "width": 1.5},
         "name": "", "showlegend": False, **box,
     }  # fmt: skip
-    return [Variant(name, [trace], row_layout(list(boxes), axis(name)), BOXES)]
+    return Variant(name, [trace], row_layout(list(boxes), axis(name)), BOXES)
 
 
 def _of_counts(edges: Sequence[float], counts: Sequence[int]) -> list[float]:
-    """Return `QUANTILES` of values that were counted in bins; nothing without values."""
-    total = sum(counts)
+    """Return `QUANTILES` of values that were counted in bins."""
     below = [0, *accumulate(counts)]
-    quantiles = []
-    for quantile in QUANTILES if total else ():
-        index = next(i for i, count in enumerate(below[1:]) if count >= quantile * total)
-        inside = (quantile * total - below[index]) / (counts[index] or 1)
-        quantiles.append(float(f"{edges[index] + inside * (edges[index + 1] - edges[index]):.5g}"))
-    return quantiles
-
-
-def _fractions(name: str, summaries: Summaries) -> Variant:
-    """Return the fractions of the most frequent values, of the pool and of each filter."""
-    first = next(iter(summaries.values())).shares[name]
-    rows = {POOL: {value: of_value.pool for value, of_value in first.items()}}
-    rows |= {label: {v: of.kept for v, of in s.shares[name].items()} for label, s in summaries.items()}
-    values = {value for row in rows.values() for value in row}
-    highest = {value: max(row.get(value, 0.0) for row in rows.values()) for value in values}
-    most = sorted(values, key=lambda value: (-highest[value], value))[:MOST_VALUES]
-    fractions = {value: [row.get(value, 0.0) for row in rows.values()] for value in most}
-    rest = [max(0.0, 1 - sum(row.get(value, 0.0) for value in most)) for row in rows.values()]
-    if max(rest) > 0.0005:
-        fractions[REST] = rest
-    colours = dict(zip(most, (*COLOURS, BROWN, INDIGO), strict=False))
-    return stacked_bars(name, list(rows), fractions, colours)
+    quantiles = np.interp(np.multiply(QUANTILES, below[-1]), below, edges)
+    return [float(f"{quantile:.5g}") for quantile in quantiles]
 
 
 def score_chart(key: str, label: str, histogram: Histogram, threshold: float | None) -> Chart:
@@ -242,19 +281,14 @@ def score_chart(key: str, label: str, histogram: Histogram, threshold: float | N
         }
         for name, counts, colour in ((POOL, histogram.pool, GREY), ("kept", histogram.kept, BLUE))
     ]  # fmt: skip
-    line = {"type": "line", "x0": threshold, "x1": threshold, "yref": "paper", "y0": 0, "y1": 1}
-    shape = line | {"line": {"color": ORANGE, "dash": "dash", "width": 2}}
-    mark = {"x": threshold, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    layout: Json = {
-        "height": 300,
-        "barmode": "overlay",
-        "bargap": 0,
-        "xaxis": axis("score", range=[histogram.edges[0], histogram.edges[-1]]),
-    }
+    x_axis = axis("score", range=[histogram.edges[0], histogram.edges[-1]])
+    layout: Json = {"height": 300, "barmode": "overlay", "bargap": 0, "xaxis": x_axis}
     if threshold is not None:
-        layout |= {"shapes": [shape], "annotations": [mark | {"text": f"threshold {threshold:.4g}"}]}
-    variants = [
-        Variant(name, data, layout | {"yaxis": axis("pairs", type=kind)})
-        for name, kind in (("linear", "linear"), ("logarithmic", "log"))
-    ]
+        line = {"color": ORANGE, "dash": "dash", "width": 2}
+        ends = {"x0": threshold, "x1": threshold, "yref": "paper", "y0": 0, "y1": 1}
+        text = {"text": f"threshold {threshold:.4g}", "yanchor": "bottom", "showarrow": False}
+        layout["shapes"] = [ends | {"type": "line", "line": line}]
+        layout["annotations"] = [text | {"x": threshold, "y": 1, "yref": "paper"}]
+    kinds = {"linear": "linear", "logarithmic": "log"}
+    variants = [Variant(n, data, layout | {"yaxis": axis("pairs", type=kinds[n])}) for n in kinds]
     return Chart(key, f"Scores of {label}", variants)

@@ -13,7 +13,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.extras import packages_command
 from benchmark.core.paths import CHECKOUT
 from benchmark.core.sanitize import visible
-from benchmark.results.page.plotly_charts import Chart
+from benchmark.results.page.charts import Chart
 from benchmark.results.report.table import Table
 
 
@@ -77,6 +77,6 @@ def _environment() -> Environment:
 def _static(name: str) -> str:
     try:
         return (files("benchmark.results.page") / "static" / name).read_text(encoding="utf-8")
-    except FileNotFoundError:  # of plotly, whose script each installation copies from its wheel
+    except FileNotFoundError:  # each installation copies plotly's script from its wheel
         install = packages_command("--reinstall-package", "pairsift", "--editable", str(CHECKOUT))
         raise UserError(f"the page lacks its {name}; run `{install}`") from None

@@ -1,20 +1,21 @@
 """``report.html``: leaderboards, charts, galleries and all tables, in one file that loads nothing."""
 
-from collections.abc import Collection, Sequence
+import base64
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
-from benchmark.results.page.charts import cost_chart, kept_chart, size_chart
-from benchmark.results.page.galleries import (
-    CaptionedSet,
-    FilterPanel,
-    Images,
-    captioned_sets,
-    filter_panel,
-    thumbnails,
+from benchmark.core.hashes import hash_bytes
+from benchmark.results.page.charts import (
+    Chart,
+    Styles,
+    cost_chart,
+    kept_chart,
+    line_styles,
+    score_chart,
+    size_chart,
 )
 from benchmark.results.page.html_page import render
-from benchmark.results.page.plotly_charts import Chart, Styles, line_styles
 from benchmark.results.report.certainty import RANKS, RunFolders, compare_entries
 from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, scoring_costs, seconds_text
 from benchmark.results.report.frame import headlines
@@ -30,8 +31,17 @@ from benchmark.results.report.leaderboard_tables import board_tables, headline_t
 from benchmark.results.report.table import Table
 from benchmark.results.report.verdicts import BoardVerdict, board_verdict
 from benchmark.results.result import Result
-from benchmark.results.run_folder import RunFiles
+from benchmark.results.run_folder import Example, Fractions, GalleryPair, RunFiles, SelectionSummary
 
+BUDGET = 4_500_000  # characters of base64 in the page
+PLACES = {
+    "top": "The highest scores",
+    "kept": "Kept: just above the threshold",
+    "dropped": "Dropped: just below the threshold",
+    "bottom": "The lowest scores",
+    "passing": "Kept: some of what passes",
+    "failing": "Dropped: some of what fails",
+}
 SHOWN = 8  # filters that a leaderboard shows until the reader asks for all
 LEGEND = (
     "A cell has the value, its 95% interval on the scale of the column, the rank, and the difference from random"
@@ -42,6 +52,81 @@ LEGEND = (
 )
 
 
+class Images:
+    """Thumbnails by name, as base64: as many of `wanted`, the most wanted first, as `budget` characters hold."""
+
+    def __init__(self, wanted: Iterable[bytes], budget: int = BUDGET) -> None:
+        self.encoded: dict[str, str] = {}
+        self.left_out = False
+        for name, data in {hash_bytes(data, 12): data for data in wanted if data}.items():
+            encoded = base64.b64encode(data).decode()
+            if len(encoded) <= budget:
+                self.encoded[name] = encoded
+                budget -= len(encoded)
+            else:
+                self.left_out = True
+
+    def name(self, data: bytes) -> str:
+        """Return the name of a thumbnail; empty if it is not on the page."""
+        name = hash_bytes(data, 12)
+        return name if name in self.encoded else ""
+
+
+@dataclass(frozen=True)
+class FilterPanel:
+    """One filter: its scores, the words that it prefers, and pairs at four places of its ranking, by their titles."""
+
+    entry: Entry
+    scores: Chart | None
+    words: Mapping[str, Fractions]
+    pairs: dict[str, list[GalleryPair]]
+
+
+def filter_panel(
+    key: str, entry: Entry, summary: SelectionSummary | None, pairs: Sequence[GalleryPair]
+) -> FilterPanel:
+    """Return the panel of a filter; `key` is the name of its chart."""
+    threshold = entry.runs[0].selection.threshold
+    scores = score_chart(key, entry.label, summary.scores, threshold) if summary else None
+    shown = {title: [pair for pair in pairs if pair.place == place] for place, title in PLACES.items()}
+    words = summary.words if summary else {}
+    return FilterPanel(entry, scores, words, {title: some for title, some in shown.items() if some})
+
+
+@dataclass(frozen=True)
+class CaptionedSet:
+    """The images of one evaluation set, each with the captions of the filters' models of one kind."""
+
+    model: str
+    evaluation: str
+    images: list[tuple[Example, list[tuple[Entry, str]]]]
+
+
+def captioned_sets(entries: Sequence[tuple[Entry, RunFiles]]) -> list[CaptionedSet]:
+    """Return the generated captions side by side, as in the ICC paper's Figure 4."""
+    examples = next((shown for _, files in entries if (shown := files.examples())), [])
+    models = dict.fromkeys(model for entry, _ in entries for model in entry.runs[0].downstream)
+    sets = []
+    for evaluation in dict.fromkeys(example.evaluation for example in examples):
+        of_set = [example for example in examples if example.evaluation == evaluation]
+        for model in models:
+            captions = [(entry, files.captions(model, evaluation)) for entry, files in entries]
+            written = [
+                [(entry, texts[e.image]) for entry, texts in captions if e.image in texts] for e in of_set
+            ]
+            if any(written):
+                sets.append(CaptionedSet(model, evaluation, list(zip(of_set, written, strict=True))))
+    return sets
+
+
+def thumbnails(panels: Sequence[FilterPanel], sets: Sequence[CaptionedSet]) -> Iterator[bytes]:
+    """Yield the thumbnails, the most wanted first: evaluation images, then a pair of each place of each filter."""
+    for captioned in sets:
+        yield from (example.thumbnail for example, _ in captioned.images)
+    for pairs in zip_longest(*(pairs for panel in panels for pairs in panel.pairs.values())):
+        yield from (pair.thumbnail for pair in pairs if pair)
+
+
 @dataclass(frozen=True)
 class LeaderboardView:
     """One leaderboard on the page."""
@@ -50,18 +135,13 @@ class LeaderboardView:
     board: Leaderboard
     verdict: BoardVerdict
     cheapest: list[str]  # of each verdict: the filter that scores fastest, with its cost; empty if unknown
-    machine: str  # on which these costs were measured
+    machine: str  # these costs were measured there
     shown: Sequence[str]  # filters shown at first
-    shipped: frozenset[str]  # filters whose results are not the user's
+    shipped: frozenset[str]  # filters that the user did not run
     tables: dict[str, Table]  # by the name that the reader picks; the first has the headline metrics
     charts: list[Chart]
     panels: list[FilterPanel]
     captioned: list[CaptionedSet]
-
-    @property
-    def seeds(self) -> list[int]:
-        """The numbers of seeds of its filters."""
-        return sorted({len(entry.runs) for entry in self.board.entries})
 
 
 def leaderboard_views(
@@ -110,11 +190,8 @@ def _view(
     Of several seeds the files of the first are read, of other results than the user's only if they are shown.
     """
     entries, shown = headline.entries, _shown(board.entries, own, folders)
-    files = [
-        (entry, RunFiles(folders.folders.get(entry.runs[0].run_id)))
-        for entry in entries
-        if entry.label in {*shown, *own}
-    ]
+    some = [entry for entry in entries if entry.label in {*shown, *own}]
+    files = [(entry, RunFiles(folders.folders.get(entry.runs[0].run_id))) for entry in some]
     summaries = {entry.label: summary for entry, run in files if (summary := run.summary())}
     panels = [
         filter_panel(f"{key}-scores{number}", entry, summaries.get(entry.label), run.gallery())
@@ -125,7 +202,7 @@ def _view(
     own_runs = [run for entry in entries if entry.label in own for run in entry.all_runs]
     verdict, costs = board_verdict(own_runs, folders, board.runs), scoring_costs(entries)
     cheapest = [_cheapest(of_metric.as_good, costs) for of_metric in verdict.verdicts]
-    scored = [entry.runs[0] for entry in cheapest if entry]
+    scored = [entry.runs[0] for entry, _ in cheapest if entry]
     machine = " and ".join(dict.fromkeys(run.machine for run in scored))
     if any(has_toy_models(run.selection.config) for run in scored):
         machine += ", with the demo's toy models"
@@ -134,7 +211,7 @@ def _view(
         key=key,
         board=board,
         verdict=verdict,
-        cheapest=[_cost(entry, costs) if entry else "" for entry in cheapest],
+        cheapest=[text for _, text in cheapest],
         machine=machine,
         shown=shown,
         shipped=frozenset(entry.label for entry in entries if entry.label not in own),
@@ -145,17 +222,15 @@ def _view(
     )
 
 
-def _cheapest(entries: Sequence[Entry], costs: ScoringCosts) -> Entry | None:
-    """Return the entry that scores fastest; None if the cost of any is unknown."""
+def _cheapest(entries: Sequence[Entry], costs: ScoringCosts) -> tuple[Entry | None, str]:
+    """Return the entry that scores fastest, and its cost on this pool in words; nothing if any cost is unknown."""
     known = [(seconds, entry) for entry in entries if (seconds := costs.seconds.get(entry.label)) is not None]
-    return min(known, key=lambda cost: cost[0])[1] if known and len(known) == len(entries) else None
-
-
-def _cost(entry: Entry, costs: ScoringCosts) -> str:
-    """Return the entry with the cost of scoring this pool, as it was measured."""
+    if not known or len(known) < len(entries):
+        return None, ""
+    seconds, entry = min(known, key=lambda cost: cost[0])
     on = "on one core" if costs.unit == "processor s" else "of one worker"
     pairs = f"the {entry.runs[0].pairs_read:,} pairs of this pool"
-    return f"{entry.label}, {seconds_text(costs.seconds[entry.label] or 0)} {on} for {pairs}"
+    return entry, f"{entry.label}, {seconds_text(seconds)} {on} for {pairs}"
 
 
 def leaderboard_page(

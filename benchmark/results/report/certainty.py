@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmark.results.protocol import size_text
 from benchmark.results.report.frame import Measure, unit_of
@@ -28,6 +27,7 @@ NOISES = {
     OVER_SEEDS: "Noise of evaluation images unknown: the metric, or the results, have no scores of single images. The"
     " intervals are over seeds only, and no filter is called better.",
 }
+BETTER = "'Better' means p ≤ .05, with the noise of seeds and images, corrected (Tukey's range test) for"
 RANKS = "Rank: the range that the filters called better leave, among the filters that compete. Equal ranges are ties."
 
 
@@ -83,7 +83,10 @@ def parts_of_images(metric: str, evaluation: str, runs: Sequence[ImageScores]) -
         if not of_run or not all(of.images.equals(images) for of in of_run):
             parts.append(None)
             continue
-        columns = np.stack([_divisor(of_run[0], classes), *(of.sums for of in of_run)], axis=1)
+        divisor = of_run[0].queries
+        if classes is not None and not np.isin(of_run[0].sums, (0, 1)).all():
+            divisor = class_weights(classes)  # hits are weighted by class
+        columns = np.stack([divisor, *(of.sums for of in of_run)], axis=1)
         if classes is not None:
             of_class = np.zeros((classes.max() + 1, columns.shape[1]))
             np.add.at(of_class, classes, columns)
@@ -91,13 +94,6 @@ def parts_of_images(metric: str, evaluation: str, runs: Sequence[ImageScores]) -
         without = _value(metric, names, columns.sum(axis=0) - columns)
         parts.append((len(columns) - 1) * (without.mean() - without))
     return parts
-
-
-def _divisor(of_metric: ImageSums, classes: npt.NDArray[np.int_] | None) -> Doubles:
-    """Return the divisor of each image: its queries, or its weight if hits are weighted by class."""
-    if classes is None or np.isin(of_metric.sums, (0, 1)).all():
-        return of_metric.queries
-    return class_weights(classes)
 
 
 def _value(metric: str, names: Sequence[str], summed: Doubles) -> Doubles:
@@ -157,14 +153,12 @@ class Compared:
 
     def index(self, name: str, size: int | None = None) -> int | None:
         """Return the index of the entry of the filter with this label, None without one."""
-        for index, entry in enumerate(self.entries):
-            if name in {entry.label, *entry.same} and size in {None, entry.size}:
-                return index
-        return None
+        named = (name in {entry.label, *entry.same} and size in {None, entry.size} for entry in self.entries)
+        return next((index for index, is_named in enumerate(named) if is_named), None)
 
     def rank(self, index: int) -> str:
         """Return the range of ranks of an entry among several as text."""
-        if not self.entries[index].competes or len(self.competing) < 2 or not self.comparison.pairs:
+        if index not in self.competing or len(self.competing) < 2 or not self.comparison.pairs:
             return MISSING
         low, high = self.comparison.ranks(index, self.competing)
         return str(low) if low == high else f"{low} to {high}"
@@ -172,10 +166,9 @@ class Compared:
     @cached_property
     def best(self) -> Entry | None:
         """The entry that is better than all that compete; None without such an entry."""
-        for one in self.competing:
-            if all(self.comparison.better(one, other) for other in self.competing if other != one):
-                return self.entries[one] if len(self.competing) > 1 else None
-        return None
+        first, *others = [index for index in self.ranking if index in self.competing] or [0]
+        certain = bool(others) and all(self.comparison.better(first, other) for other in others)
+        return self.entries[first] if certain else None
 
     def position(self, entry: Entry) -> int | None:
         """Return the index of an entry, None without the metric."""
@@ -215,10 +208,14 @@ def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFold
     if key not in folders.comparisons:
         scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
         parts = iter(parts_of_images(measure.metric, measure.evaluation, scores))
-        factor = unit_of(measure.unit).factor
+        known = [[part for _ in of_entry if (part := next(parts)) is not None] for of_entry in runs]
+        factor = unit_of(measure.unit).factor  # as in `Measure.values`
         folders.comparisons[key] = compare(
             [measure.values(entry) for entry in having],
-            [_stacked([next(parts) for _ in of_entry], factor) for of_entry in runs],
+            [
+                factor * np.stack(of) if len(of) == len(of_entry) else None
+                for of, of_entry in zip(known, runs, strict=True)
+            ],
             higher_is_better=measure.higher_is_better,
             limits=measure.limits,
         )
@@ -227,22 +224,12 @@ def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFold
 
 def certainty_notes(compared: Sequence[Compared]) -> list[str]:
     """Return what the intervals are, and which comparisons the p values are corrected for."""
-    with_values = [of_metric for of_metric in compared if of_metric.entries]
-    families: dict[str, list[str]] = {}
-    for of in with_values:
+    families: dict[str, dict[str, None]] = {}
+    for of in compared:
         sizes = " and ".join(size_text(size) for size in sorted({entry.size for entry in of.entries}))
         family = f"all {of.comparison.pairs} pairs of {len(of.entries)} filters at {sizes}"
         if of.comparison.pairs:
-            families.setdefault(family, []).append(f"{of.measure.label} on {of.measure.evaluation}")
-    better = "'Better' means p ≤ .05, with the noise of seeds and images, corrected (Tukey's range test) for"
-    noises = dict.fromkeys(noise for of in with_values for noise in of.noises or [OVER_IMAGES])
-    notes = [NOISES[noise] for noise in noises]
-    return notes + [
-        f"{better} {family}, by {', by '.join(dict.fromkeys(names))}." for family, names in families.items()
-    ]
-
-
-def _stacked(parts: Sequence[Doubles | None], factor: float) -> Doubles | None:
-    """Return the parts of each run times `factor`, as `Measure.values`; None if a run lacks them."""
-    known = [of_run for of_run in parts if of_run is not None]
-    return factor * np.stack(known) if len(known) == len(parts) else None
+            families.setdefault(family, {})[f"{of.measure.label} on {of.measure.evaluation}"] = None
+    noises = dict.fromkeys(noise for of in compared if of.entries for noise in of.noises or [OVER_IMAGES])
+    better = [f"{BETTER} {family}, by {', by '.join(names)}." for family, names in families.items()]
+    return [NOISES[noise] for noise in noises] + better

@@ -17,7 +17,7 @@ from benchmark.selection.manifest import Manifest
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-COMMON_LANGUAGE = 0.01  # fraction of the captions from which on a language is in the header
+COMMON_LANGUAGE = 0.01  # lowest fraction of the captions of a language in the header
 FOLDERS = r"^(file://|[\w-]+:)?/(?!/)(?:[^/]*/)*"  # of an absolute path, also in local-dir:/models/clip
 # As subset.parquet is read: see https://github.com/rom1504/img2dataset. Images as in DataComp's download.
 DOWNLOAD = """img2dataset --url_list subset.parquet --input_format parquet --url_col url --caption_col caption \\
@@ -49,7 +49,7 @@ class CaptionStatistics:
     ngrams: Sequence[Sequence[tuple[str, int]]]
     # Fractions of the most frequent languages by ISO 639 code; empty if none were detected.
     languages: Mapping[str, float]
-    detected: int  # number of captions whose language was detected
+    detected: int  # number of captions with a detected language
     # Fraction of the images that the filter looked at with a text area; None if it looked at none.
     text_rate: float | None = None
 
@@ -72,9 +72,7 @@ def data_card(
         pretty_name=f"{written.pairs:,} pairs of {manifest.pool} by {manifest.filter}",
         license="other",
         license_name="terms-of-the-pool",
-        language=[code for code, fraction in captions.languages.items() if fraction >= COMMON_LANGUAGE]
-        or None,
-        size_categories=[size_category(written.pairs)],
+        language=[code for code, share in captions.languages.items() if share >= COMMON_LANGUAGE] or None,
         task_categories=["image-to-text", "text-to-image"],
         tags=["image-text-pairs", "data-filtering", "datacomp", "pairsift"],
         configs=[{"config_name": "default", "data_files": [{"split": "train", "path": "subset.parquet"}]}],
@@ -97,15 +95,6 @@ def data_card(
         number="{:,}".format,
     )
     return f"{card}\n"
-
-
-def size_category(count: int) -> str:
-    """Return the hub's category of a number of rows: ``n<1K``, ``1K<n<10K``, ... ``n>1T``."""
-    limits = [f"{digits}{unit}" for unit in "KMB" for digits in (1, 10, 100)] + ["1T"]
-    power = len(str(count)) - 3  # limits[power - 1] <= count < limits[power]
-    if power < 1:
-        return "n<1K"
-    return f"{limits[power - 1]}<n<{limits[power]}" if power < len(limits) else "n>1T"
 
 
 def code_span(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Facts of a row that several tables show: the cost of scoring, descriptions, lost pairs, contamination."""
+"""Facts of a row that several tables show: the cost of scoring, kinds of noise, lost pairs, contamination."""
 
 import json
 from collections import defaultdict
@@ -12,6 +12,8 @@ from benchmark.results.result import Result
 
 # Settings of SBA, VBA and ICC that their scorers need.
 DISTILLED = ("_target_", "mode", "checkpoint", "precision")
+UNKNOWN = "unknown, as processor seconds were not recorded when its scores or their features were made"
+DRAWS = "Draw of 90%: 90% of the pool ties at the threshold, so k pairs of it were drawn at random."
 
 
 @dataclass(frozen=True)
@@ -30,30 +32,23 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
     On a GPU, processor seconds are not the cost of scoring.
     """
     measured: dict[str, float | None] = {}
+    machines = defaultdict[str, list[str]](list)
     for entry in entries:
         on_cpu = (run for run in entry.runs if all(stage.device == "cpu" for stage in run.stages.values()))
         known = (run.scoring.cpu_seconds for run in on_cpu if run.scoring.cpu_seconds is not None)
         measured[entry.label] = next(known, None)
-    if all(seconds is None for seconds in measured.values()):
+        if measured[entry.label] is not None:
+            machines[entry.runs[0].machine].append(entry.label)
+    if not machines:
         clock: dict[str, float | None] = {entry.label: entry.runs[0].scoring.seconds for entry in entries}
         return ScoringCosts("worker s", "seconds of scoring, summed over workers", clock, [])
-    unknown = [label for label, seconds in measured.items() if seconds is None]
-    note = (
-        f"Cost of {', '.join(unknown)}: unknown, as processor seconds were not recorded when its scores or their"
-        " features were made."
-    )
-    notes = [note] if unknown else []
-    machines = defaultdict[str, list[str]](list)
-    for entry in entries:
-        if entry.label not in unknown:
-            machines[entry.runs[0].machine].append(entry.label)
+    unknown = ", ".join(label for label, seconds in measured.items() if seconds is None)
+    notes = [f"Cost of {unknown}: {UNKNOWN}."] if unknown else []
     (most, _), *others = sorted(machines.items(), key=lambda of_machine: -len(of_machine[1]))
     if others:
-        of_others = "; ".join(f"{machine} for {', '.join(labels)}" for machine, labels in others)
-        kinds = (
-            f"Costs were measured on {len(machines)} kinds of processor: {of_others}; {most} for the others."
-        )
-        notes.append(f"{kinds} Compare costs within one kind.")
+        named = "; ".join(f"{machine} for {', '.join(labels)}" for machine, labels in others)
+        kinds = f"{len(machines)} kinds of processor: {named}; {most} for the others"
+        notes.append(f"Costs were measured on {kinds}. Compare costs within one kind.")
     return ScoringCosts("processor s", "processor seconds of scoring", measured, notes)
 
 
@@ -77,29 +72,20 @@ def has_toy_models(config: Mapping[str, Any]) -> bool:
     return "demo/models/" in json.dumps(settings_of_what_ran(config))
 
 
-def description_percentage(entry: Entry) -> float | None:
-    """Return the percentage of descriptions among the kept pairs; None for pools whose noise is unknown."""
-    kept = entry.runs[0].kept
-    total = sum(kept.values())
-    return 100 * kept.get("concrete", 0) / total if total else None
+def noise_kept(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
+    """Return the percentage of each planted kind of noise among the kept pairs by label, if the noise is known."""
+    return {
+        entry.label: {kind.replace("_", " "): 100 * n / sum(kept.values()) for kind, n in kept.items()}
+        for entry in entries
+        if any((kept := entry.runs[0].kept).values())
+    }
 
 
 def row_notes(entries: Sequence[Entry]) -> list[str]:
-    """Return what rows of several filters, and rows that are draws, are; nothing without such rows."""
+    """Return explanations of rows of several filters, and of rows that are draws; nothing without such rows."""
     same = [" = ".join([entry.label, *entry.same]) for entry in entries if entry.same]
     notes = [f"Filters that selected the same pairs share a row ({', '.join(same)})."] if same else []
-    if any(entry.drawn for entry in entries):
-        notes.append(
-            "Draw of 90%: 90% of the pool ties at the threshold, so k pairs of it were drawn at random."
-        )
-    return notes
-
-
-def cost_notes(entries: Sequence[Entry], costs: ScoringCosts) -> list[str]:
-    """Return the notes below a table of costs."""
-    runs = [(entry.label, run) for entry in entries for run in entry.runs]
-    losses = [f"{label} (seed {run.seed}) {note}." for label, run in runs for note in loss_note(run)]
-    return costs.notes + losses + contamination_notes(entries)
+    return notes + [DRAWS] * any(entry.drawn for entry in entries)
 
 
 def loss_note(result: Result) -> list[str]:
@@ -110,17 +96,17 @@ def loss_note(result: Result) -> list[str]:
 
 def contamination_notes(entries: Iterable[Entry]) -> list[str]:
     """Return which filters keep pairs with an evaluation image; one note if none does; nothing if unchecked."""
-    counted = [(entry, entry.runs[0].contamination) for entry in entries if entry.runs[0].contamination]
-    if not counted:
-        return []
+    counted = [
+        (entry.label, name, of_set)
+        for entry in entries
+        for name, of_set in entry.runs[0].contamination.items()
+    ]
     notes = [
-        f"Evaluation images: {entry.label} keeps {of_set.kept:,} pairs with the bytes of an image of {name}{near}."
-        for entry, of_sets in counted
-        for name, of_set in of_sets.items()
+        f"Evaluation images: {label} keeps {of_set.kept:,} pairs with the bytes of an image of {name}{near}."
+        for label, name, of_set in counted
         if (near := f", and {of_set.near_kept:,} near one" if of_set.near_kept else "") or of_set.kept
     ]
-    everywhere = all(of_set.near_kept is not None for _, of_sets in counted for of_set in of_sets.values())
-    near = (
-        "by bytes and by CLIP embeddings" if everywhere else "by bytes; near-duplicates were not looked for"
-    )
-    return notes or [f"Evaluation images: no kept pair has one ({near})."]
+    everywhere = all(of_set.near_kept is not None for *_, of_set in counted)
+    near = "and by CLIP embeddings" if everywhere else "near-duplicates were not looked for"
+    none = f"Evaluation images: no kept pair has one (by bytes{' ' if everywhere else '; '}{near})."
+    return notes or [none] * bool(counted)

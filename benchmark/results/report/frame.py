@@ -57,7 +57,7 @@ class HasRows(Protocol):
 class Unit:
     """How tables show a metric."""
 
-    factor: float  # by which it is multiplied
+    factor: float  # multiplies it
     decimals: int | None  # None: one, and two digits below 1
     heading: str  # follows the name of its column
     limits: tuple[float, float] = (0.0, math.inf)  # lowest and highest number that can be, times `factor`
@@ -103,7 +103,7 @@ class Measure:
 
     @classmethod
     def of(cls, row: Row, label: str = "") -> Self:
-        """Return the measure of which `row` has one value."""
+        """Return the measure that `row` has a value of."""
         metric = row.metric
         label = label or heading(metric)
         return cls(row.model, row.evaluation, metric.name, label, metric.unit, metric.higher_is_better)
@@ -140,7 +140,7 @@ def frame(sources: Iterable[HasRows]) -> list[Row]:
 
 
 def by_set(sources: Iterable[HasRows]) -> dict[tuple[str, str], list[Row]]:
-    """Return the rows by downstream model and evaluation set, in the order in which runs report them."""
+    """Return the rows by downstream model and evaluation set, in the order of the reports of runs."""
     sets: dict[tuple[str, str], list[Row]] = {}
     for row in frame(sources):
         sets.setdefault((row.model, row.evaluation), []).append(row)
@@ -171,7 +171,7 @@ def headlines(sources: Iterable[HasRows]) -> list[Measure]:
 
 
 def chart_measures(sources: Sequence[HasRows]) -> dict[str, Measure]:
-    """Return the metrics that charts offer, by their names: those in tables of the sets with a headline metric."""
+    """Return the metrics that charts offer by their names: columns of the sets with a headline metric."""
     measures, sets = headlines(sources), by_set(sources)
     for pair in dict.fromkeys((m.model, m.evaluation) for m in measures):
         rows = {row.metric.name: row for row in sets[pair]}
@@ -215,7 +215,7 @@ def choose_metrics(names: Sequence[str], records: Iterable[HasRows]) -> set[str]
 
 
 def only_metrics(record: R, chosen: Collection[str]) -> R:
-    """Return the record with the chosen metrics, of which none is a detail, and the ties that notes on them need."""
+    """Return the record with the chosen metrics, none of them a detail, and the ties that notes on them need."""
     tied = {name for name in TIED if any(m.startswith(name.removesuffix("_tied")) for m in chosen)}
 
     def of(evaluations: dict[str, list[Metric]]) -> dict[str, list[Metric]]:

@@ -79,8 +79,8 @@ class Entry:
     @property
     def all_runs(self) -> list[Result]:
         """The runs of all filters of the row, each once."""
-        runs = [*self.runs, *(run for of_label in self.same.values() for run in of_label)]
-        return list({run.run_id: run for run in runs}.values())
+        every = [self.runs, *self.same.values()]
+        return list({run.run_id: run for runs in every for run in runs}.values())
 
 
 @dataclass(frozen=True)
@@ -106,19 +106,16 @@ class Leaderboard:
 
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
     """Return a leaderboard per protocol; protocols that differ only in size are neighbours, smallest first."""
-    protocols: list[list[Result]] = []
-    for of_setting in by_setting(results):
-        by_protocol: dict[str, list[Result]] = defaultdict(list)
-        for result in of_setting:
-            by_protocol[result.protocol.fingerprint].append(result)
-        protocols += sorted(by_protocol.values(), key=lambda runs: runs[0].k)
+    protocols = [
+        runs
+        for of_setting in by_setting(results)
+        for runs in sorted(_grouped(of_setting, "fingerprint"), key=lambda runs: runs[0].k)
+    ]
     names = Counter(board_title(runs[0]) for runs in protocols)
     boards = []
     for runs in protocols:
-        protocol, first = runs[0].protocol, protocols[0][0].protocol
-        title = board_title(runs[0])
-        if names[title] > 1:
-            title += f" [{protocol.fingerprint}]"
+        protocol, first, title = runs[0].protocol, protocols[0][0].protocol, board_title(runs[0])
+        title += f" [{protocol.fingerprint}]" * (names[title] > 1)
         notes = []
         if protocol.setting != first.setting:
             notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
@@ -166,33 +163,36 @@ def by_setting(results: Iterable[Result]) -> list[list[Result]]:
 
     The setting with the most runs is first; quick looks are last.
     """
-    settings: dict[str, list[Result]] = defaultdict(list)
+
+    def order(runs: list[Result]) -> tuple[bool, int, str]:
+        return runs[0].protocol.is_quick_try, -len(runs), runs[0].protocol.name
+
+    return sorted(_grouped(results, "setting"), key=order)
+
+
+def _grouped(results: Iterable[Result], fact: str) -> list[list[Result]]:
+    """Return the results by a property of their protocols."""
+    groups = defaultdict[str, list[Result]](list)
     for result in results:
-        settings[result.protocol.setting].append(result)
-    return sorted(
-        settings.values(),
-        key=lambda runs: (runs[0].protocol.is_quick_try, -len(runs), runs[0].protocol.name),
-    )
+        groups[getattr(result.protocol, fact)].append(result)
+    return list(groups.values())
 
 
 def group(results: Sequence[Result]) -> list[Entry]:
     """Gather runs that differ only in the seed; order them by size, then by family, then by label."""
-    groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    groups = defaultdict[tuple[str, str], list[Result]](list)
     for result in results:
         selector, captions = result.selection.selector, bool(_captions(result))
         parts = [selector] * (selector != "best") + ["other captions"] * captions
         name = ", ".join([result.filter, *parts])
         groups[name, json.dumps(settings_of(result), sort_keys=True)].append(result)
-    variants: dict[str, list[Settings]] = defaultdict(list)
-    for name, settings in sorted(groups):
-        variants[name].append(json.loads(settings))
-    labelled: dict[tuple[int, str], int] = defaultdict(int)
-    entries = []
+    labelled, entries = Counter[tuple[int, str]](), list[Entry]()
     for (name, settings), runs in sorted(groups.items()):
-        full = name + _difference(json.loads(settings), variants[name])
+        variants = [json.loads(of_other) for other, of_other in groups if other == name]
+        full = name + _difference(json.loads(settings), variants)
         for size in sorted({run.size for run in runs}):
             labelled[size, full] += 1
-            label = full if labelled[size, full] == 1 else f"{full} #{labelled[size, full]}"
+            label = full + f" #{labelled[size, full]}" * (labelled[size, full] > 1)
             of_size = sorted((run for run in runs if run.size == size), key=lambda run: run.seed)
             entries.append(Entry(label, size, of_size))
     return _merged(sorted(entries, key=lambda e: (e.size, family_position(e.runs[0].family), e.label)))
@@ -202,16 +202,14 @@ def _merged(entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries, with one entry per selection, named by random, the filter with most runs, or the first."""
     merged: list[Entry] = []
     for entry in entries:
-        same = next((i for i, other in enumerate(merged) if _share_selection(entry, other)), None)
-        if same is None:
-            merged.append(entry)
-            continue
-        first, second = merged[same], entry
-        if (second.label == REFERENCE, len(second.runs)) > (first.label == REFERENCE, len(first.runs)):
-            first, second = second, first
-        seeds = {run.seed for run in first.runs}
-        runs = [*first.runs, *(run for run in second.runs if run.seed not in seeds)]
-        merged[same] = replace(first, runs=runs, same=first.same | {second.label: second.runs} | second.same)
+        same = next((i for i, other in enumerate(merged) if _share_selection(entry, other)), len(merged))
+        both = [*merged[same : same + 1], entry]
+        first, *others = sorted(both, key=lambda e: (e.label == REFERENCE, len(e.runs)), reverse=True)
+        for second in others:
+            seeds = {run.seed for run in first.runs}
+            runs = [*first.runs, *(run for run in second.runs if run.seed not in seeds)]
+            first = replace(first, runs=runs, same=first.same | {second.label: second.runs} | second.same)
+        merged[same : same + 1] = [first]
     return merged
 
 
@@ -248,10 +246,10 @@ def settings_of(result: Result) -> Settings:
 
 
 def _difference(settings: Settings, variants: Sequence[Settings]) -> str:
-    """Return in brackets the settings in which runs of one name differ, if all of them have the setting."""
+    """Return in brackets the settings that differ between runs of one name, if all runs have the setting."""
     shared = set.intersection(*(set(other) for other in variants))
     differing = sorted(key for key in shared if len({other[key] for other in variants}) > 1)
-    # An absent bound says nothing where the other is given.
+    # An absent bound says nothing if the other is given.
     given = [key for key in differing if settings[key] != "None"] or differing
     text = ", ".join(f"{key.rpartition('.')[2]}={settings[key]}" for key in given)
     return f" ({text})" if text else ""

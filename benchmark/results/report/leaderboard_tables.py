@@ -1,7 +1,7 @@
 """The tables of leaderboards, each a pivot of the frame: for the terminal, Markdown, README and the page."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -12,8 +12,9 @@ from benchmark.results.protocol import size_text
 from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.entry_facts import (
-    cost_notes,
-    description_percentage,
+    contamination_notes,
+    loss_note,
+    noise_kept,
     row_notes,
     scoring_costs,
     seconds_text,
@@ -55,9 +56,13 @@ def leaderboard(
     tables = []
     for board in leaderboards(results):
         first, *others = board_tables(board, folders, additions)
-        notes = [*_board_notes(board, folders, shipped), *first.notes]
-        tables += [replace(first, notes=notes), *others]
+        tables += [_with_verdict(first, board, folders, shipped), *others]
     return tables
+
+
+def _with_verdict(table: Table, board: Leaderboard, folders: RunFolders, shipped: Sequence[Result]) -> Table:
+    verdict = board_verdict(board.runs, folders, shipped).lines
+    return replace(table, notes=[*verdict, board.protocol_note, *board.notes, *table.notes])
 
 
 def board_tables(board: Leaderboard, folders: RunFolders, additions: Additions = NO_ADDITIONS) -> list[Table]:
@@ -71,27 +76,41 @@ def board_tables(board: Leaderboard, folders: RunFolders, additions: Additions =
         for ending, columns in table_columns(row.metric for row in rows).items():
             title = f"{board.title}: {model} on {evaluation}{ending}"
             tables.append(_metric_table(title, rows, list(columns), entries, folders, additions))
-    tables += [_cost_table(f"{board.title}: cost", entries)]
-    tables += [_noise_table(f"{board.title}: kept by kind of noise (%)", entries)]
+    tables.append(_cost_table(f"{board.title}: cost", entries))
+    noise = noise_kept(entries)
+    known = [entry for entry in entries if entry.label in noise]
+    shares = {
+        kind: plain(*(f"{of.get(kind, 0):.1f}" for of in noise.values()))
+        for kind in sorted({kind for of in noise.values() for kind in of})
+    }
+    tables.append(_table(f"{board.title}: kept by kind of noise (%)", known, shares, []))
     return [table for table in tables if table.rows]
 
 
-def _board_notes(board: Leaderboard, folders: RunFolders, shipped: Sequence[Result]) -> list[str]:
-    verdict = board_verdict(board.runs, folders, shipped).lines
-    return [*verdict, board.protocol_note, *board.notes]
+def _table(
+    title: str, entries: Sequence[Entry], columns: Mapping[str, Sequence[Cell]], notes: list[str]
+) -> Table:
+    """Return a table with a row per entry, and its cells by column."""
+    rows = [[Cell(entry.name), *cells] for entry, *cells in zip(entries, *columns.values(), strict=True)]
+    return Table(title, ["filter", *columns], rows, notes, entries)
+
+
+def _numbers(form: str, values: Iterable[float | None]) -> list[Cell]:
+    return plain(*(MISSING if value is None else form.format(value) for value in values))
 
 
 def certainty_table(title: str, compared: Compared) -> Table:
     """Return a row per entry, the best mean first: mean, interval, runs, range of ranks, verdict against random."""
-    random, rows = compared.index(REFERENCE), []
-    for index in compared.ranking:
-        entry, runs = compared.entries[index], str(compared.comparison.estimates[index].runs)
-        against = MISSING if random in (None, index) else compared.comparison.verdict(index, random or 0)
-        mean = replace(compared.cell(entry), bold=False)
-        rows.append([Cell(entry.name), mean, *plain(runs, compared.rank(index), against)])
-    header = ["filter", compared.heading, "runs", "rank", "against random"]
-    entries = [compared.entries[index] for index in compared.ranking]
-    return Table(title, header, rows, [*certainty_notes([compared]), RANKS], entries)
+    random, order, comparison = compared.index(REFERENCE), compared.ranking, compared.comparison
+    entries = [compared.entries[index] for index in order]
+    against = [MISSING if random in (None, i) else comparison.verdict(i, random or 0) for i in order]
+    columns = {
+        compared.heading: [replace(compared.cell(entry), bold=False) for entry in entries],
+        "runs": plain(*(str(comparison.estimates[index].runs) for index in order)),
+        "rank": plain(*map(compared.rank, order)),
+        "against random": plain(*against),
+    }
+    return _table(title, entries, columns, [*certainty_notes([compared]), RANKS])
 
 
 def _metric_table(
@@ -107,62 +126,44 @@ def _metric_table(
     measures = [Measure.of(last[name]) for name in names]
     compared = [compare_entries(measure, entries, folders) for measure in measures]
     having = [entry for entry in entries if any(of.estimate(entry) for of in compared)]
-    rows = [[Cell(entry.name), *(of.cell(entry) for of in compared)] for entry in having]
     reasons = {m.name: m.reason for row in values if (m := row.metric).name in names and m.reason is not None}
     notes = certainty_notes(compared)
     notes += [f"{Measure.of(last[name]).label} is missing: {reason}" for name, reason in reasons.items()]
-    if rows:
-        more_rows, more_notes = additions.rows(entries, measures)
-        rows, notes = rows + more_rows, notes + more_notes
+    more_rows, more_notes = additions.rows(entries, measures) if having else ([], [])
+    notes += more_notes
     if not (RETRIEVAL_COLUMNS | CLASSIFICATION_COLUMNS).keys().isdisjoint(names):
         notes += ties_notes(row.metric for row in values)
-    return Table(title, ["filter", *(of.heading for of in compared)], rows, notes, having)
+    table = _table(
+        title, having, {of.heading: [of.cell(entry) for entry in having] for of in compared}, notes
+    )
+    return replace(table, rows=table.rows + more_rows)
 
 
 def _cost_table(title: str, entries: Sequence[Entry]) -> Table:
-    rows, costs = [], scoring_costs(entries)
-    for entry in entries:
-        run, seconds = entry.runs[0], costs.seconds[entry.label]
-        training = sum(trained.training.seconds for trained in run.downstream.values())
-        cells = (
-            f"{run.k:,}",
-            f"{run.selection.distinct:,}",
-            _number(run.selection.threshold, "{:.4g}"),
-            _number(seconds, "{:.1f}"),
-            _number(run.pairs_read / seconds if seconds else None, "{:,.0f}"),
-            seconds_text(training) if training else MISSING,
-            _memory(run),
-        )
-        rows.append(plain(entry.name, *cells))
-    unit = "processor s" if costs.unit == "processor s" else "s"
-    header = [
-        "filter",
-        "kept",
-        "distinct",
-        "threshold",
-        f"scoring {unit}",
-        f"pairs/{unit}",
-        "training",
-        "peak memory",
-    ]
-    return Table(title, header, rows, cost_notes(entries, costs), entries)
+    runs, costs = [entry.runs[0] for entry in entries], scoring_costs(entries)
+    seconds = [costs.seconds[entry.label] for entry in entries]
+    trained = [sum(model.training.seconds for model in run.downstream.values()) for run in runs]
+    unit = costs.unit.removeprefix("worker ")
+    columns = {
+        "kept": _numbers("{:,}", (run.k for run in runs)),
+        "distinct": _numbers("{:,}", (run.selection.distinct for run in runs)),
+        "threshold": _numbers("{:.4g}", (run.selection.threshold for run in runs)),
+        f"scoring {unit}": _numbers("{:.1f}", seconds),
+        f"pairs/{unit}": _numbers(
+            "{:,.0f}", (run.pairs_read / s if s else None for run, s in zip(runs, seconds, strict=True))
+        ),
+        "training": plain(*(seconds_text(s) if s else MISSING for s in trained)),
+        "peak memory": plain(*map(_memory, runs)),
+    }
+    every = [(entry.label, run) for entry in entries for run in entry.runs]
+    losses = [f"{label} (seed {run.seed}) {note}." for label, run in every for note in loss_note(run)]
+    return _table(title, entries, columns, costs.notes + losses + contamination_notes(entries))
 
 
 def _memory(run: Result) -> str:
     """Return the peak memory of a run's process, and with it that of its workers."""
     process, workers = (size / 2**30 for size in (run.peak_rss_bytes, run.workers_peak_rss_bytes))
     return f"{process:.2g} GiB" + f", workers {workers:.2g} GiB" * (workers > 0) if process else MISSING
-
-
-def _noise_table(title: str, entries: Sequence[Entry]) -> Table:
-    """Return the percentage of each planted kind of noise among the kept pairs; no rows if the noise is unknown."""
-    kinds = sorted({kind for entry in entries for kind in entry.runs[0].kept})
-    known = [entry for entry in entries if sum(entry.runs[0].kept.values())]
-    rows = []
-    for entry in known:
-        kept, total = entry.runs[0].kept, sum(entry.runs[0].kept.values())
-        rows.append(plain(entry.name, *(f"{100 * kept.get(kind, 0) / total:.1f}" for kind in kinds)))
-    return Table(title, ["filter", *(kind.replace("_", " ") for kind in kinds)], rows, [], known)
 
 
 def summary_board(boards: Sequence[Leaderboard]) -> Leaderboard:
@@ -187,8 +188,7 @@ def summary_table(
 
     There `shipped` results replace random selection if it was not run.
     """
-    table = headline_table(board, folders, boards)
-    return replace(table, notes=[*_board_notes(board, folders, shipped), *table.notes])
+    return _with_verdict(headline_table(board, folders, boards), board, folders, shipped)
 
 
 def headline_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Leaderboard] = ()) -> Table:
@@ -200,7 +200,6 @@ def headline_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Lea
     compared = [compare_entries(measure, board.entries, folders) for measure in measures]
     ranked = [compared[0].entries[index] for index in compared[0].ranking] if compared else []
     entries = ranked + [entry for entry in board.entries if entry not in ranked]
-    costs, described = scoring_costs(entries), [description_percentage(entry) for entry in entries]
     columns = {
         f"{of.heading}, {of.measure.evaluation}": [_headline_cell(of, entry) for entry in entries]
         for of in compared
@@ -212,12 +211,12 @@ def headline_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Lea
         best = {label: " / ".join(best_sizes(label, of) for of in of_all) for label in labels}
         columns["best sizes"] = [Cell(best.get(entry.label, MISSING)) for entry in entries]
         notes.append(BEST_SIZES)
-    if any(percentage is not None for percentage in described):
-        columns["descriptions among the kept"] = plain(*(_number(share, "{:.0f}%") for share in described))
-    columns[f"scoring, {costs.unit}"] = plain(*(_number(costs.seconds[e.label], "{:,.0f}") for e in entries))
-    rows = [[Cell(entry.name), *cells] for entry, *cells in zip(entries, *columns.values(), strict=True)]
-    notes += [*row_notes(entries), *costs.notes]
-    return Table(board.title, ["filter", *columns], rows, notes, entries)
+    if noise := noise_kept(entries):
+        described = [noise[e.label].get("concrete", 0.0) if e.label in noise else None for e in entries]
+        columns["descriptions among the kept"] = _numbers("{:.0f}%", described)
+    costs = scoring_costs(entries)
+    columns[f"scoring, {costs.unit}"] = _numbers("{:,.0f}", (costs.seconds[e.label] for e in entries))
+    return _table(board.title, entries, columns, [*notes, *row_notes(entries), *costs.notes])
 
 
 def _headline_cell(compared: Compared, entry: Entry) -> Cell:
@@ -274,7 +273,3 @@ def size_table(board: Leaderboard, boards: Sequence[Leaderboard]) -> Table:
     notes = [f"Means, without intervals. Seeds: {', '.join(seeds)}."]
     header = ["filter", *(f"{m.label}, {size}" for m in measures for size in sizes)]
     return Table(f"{board.protocol.title}: sizes", header, rows, notes)
-
-
-def _number(value: float | None, form: str) -> str:
-    return MISSING if value is None else form.format(value)

@@ -47,15 +47,10 @@ TASKS = {
 }
 # Our metrics by DataComp's names, which are CLIP_benchmark's; all others keep our names.
 METRICS = {
-    "zero_shot_acc@1": "acc1",
-    "zero_shot_acc@5": "acc5",
-    "zero_shot_mean_per_class": "mean_per_class_recall",
-} | {
-    f"{ours}_R@{k}": f"{theirs}_recall@{k}"
-    for ours, theirs in {"text_to_image": "image_retrieval", "image_to_text": "text_retrieval"}.items()
-    for k in (1, 5, 10)
-}
-
+    "zero_shot_acc@1": "acc1", "zero_shot_acc@5": "acc5", "zero_shot_mean_per_class": "mean_per_class_recall",
+    **{f"text_to_image_R@{k}": f"image_retrieval_recall@{k}" for k in (1, 5, 10)},
+    **{f"image_to_text_R@{k}": f"text_retrieval_recall@{k}" for k in (1, 5, 10)},
+}  # fmt: skip
 RECALLS = ("text_retrieval_recall@1", "image_retrieval_recall@1")
 
 
@@ -63,8 +58,7 @@ def leaderboards_csv(boards: Iterable[Leaderboard]) -> str:
     """Return a row per run, model, evaluation set and metric; a metric without value has its reason."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows([_literal(cell) for cell in row] for row in result_rows(boards))
+    writer.writerows([_literal(cell) for cell in row] for row in (HEADER, *result_rows(boards)))
     return text.getvalue()
 
 
@@ -101,34 +95,24 @@ def _board(board: Leaderboard) -> dict[str, Any]:
     protocol = asdict(board.protocol) | {"fingerprint": board.protocol.fingerprint}
     entries = [
         {
-            "label": entry.label,
-            "filter": entry.runs[0].filter,
-            "family": entry.runs[0].family,
+            "label": entry.label, "filter": entry.runs[0].filter, "family": entry.runs[0].family,
             "competes": entry.competes,
             "same_selection": {label: [run.run_id for run in runs] for label, runs in entry.same.items()},
             "runs": [_run(run) for run in entry.all_runs],
         }
         for entry in board.entries
-    ]
+    ]  # fmt: skip
     run = board.entries[0].runs[0]
     facts = {"title": board.title, "pool": run.pool, "size": run.size, "k": run.k}
     return facts | {"protocol": protocol, "notes": board.notes, "entries": entries}
 
 
 def _run(run: Result) -> dict[str, Any]:
-    models = {
-        model: {name: [asdict(metric) for metric in metrics] for name, metrics in trained.evaluations.items()}
-        for model, trained in run.downstream.items()
-    }
+    models = {model: asdict(trained)["evaluations"] for model, trained in run.downstream.items()}
     return {
-        "run_id": run.run_id,
-        "seed": run.seed,
-        "finished": run.finished,
-        "scoring_seconds": run.scoring.seconds,
-        "scoring_cpu_seconds": run.scoring.cpu_seconds,
-        "kept": run.kept,
-        "models": models,
-    }
+        "run_id": run.run_id, "seed": run.seed, "finished": run.finished, "scoring_seconds": run.scoring.seconds,
+        "scoring_cpu_seconds": run.scoring.cpu_seconds, "kept": run.kept, "models": models,
+    }  # fmt: skip
 
 
 def eval_results(results: Iterable[Result]) -> str:
@@ -150,8 +134,5 @@ def _set_row(name: str, metrics: Sequence[Metric]) -> dict[str, Any]:
     if task is None or all(metric.count != task.images for metric in metrics):
         task = Task(name, name, 0, "mean_recall@1" if recalls else "acc1")
     # As in DataComp, null for a set without such a metric: a captioner's cannot be averaged with accuracies.
-    return {
-        "key": task.key,
-        "dataset": task.dataset,
-        "metrics": values | {"main_metric": values.get(task.main_metric)},
-    }
+    values_and_main = values | {"main_metric": values.get(task.main_metric)}
+    return {"key": task.key, "dataset": task.dataset, "metrics": values_and_main}

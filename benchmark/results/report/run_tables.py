@@ -3,6 +3,7 @@
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from benchmark.results.protocol import LIMIT
 from benchmark.results.report.entry_facts import loss_note
@@ -34,9 +35,9 @@ def run_table(
 ) -> Table:
     """Return the table that a run ends with: a row per model and evaluation set, above that of random selection.
 
-    Random selection has the same protocol: results among `others`, in the same folder, or else among the `committed`
-    ones. The notes name metrics that are missing, but not for the reasons `expected` before the run, which its last
-    line sums up.
+    Random selection has the same protocol: results among `others`, in the same folder, or else among the
+    `committed` results. The notes name metrics that are missing, but not for the reasons `expected` before the run:
+    its last line sums these up.
     """
     label, runs = random_runs(result, others, committed)
     random = by_set(runs)
@@ -50,11 +51,9 @@ def run_table(
     rows = [[*plain(*names), *(_cell(metrics, name) for name in columns)] for *names, metrics in lines]
     notes = [f"{result.filter} {note}" for note in loss_note(result)]
     notes += [INTERVAL_NOTE] if any(metric.interval for *_, metrics in lines for metric in metrics) else []
-    missing: dict[str, dict[str, None]] = {}  # metrics by reason
-    for metric in (row.metric for row in result.rows):
-        if metric.reason is not None and metric.reason not in expected:
-            missing.setdefault(metric.reason, {})[metric.name] = None
-    notes += [f"{', '.join(names)} missing: {reason}" for reason, names in missing.items()]
+    missing = dict.fromkeys((m.reason, m.name) for row in result.rows if (m := row.metric).reason is not None)
+    for reason in dict.fromkeys(reason for reason, _ in missing if reason not in expected):
+        notes.append(f"{', '.join(name for of, name in missing if of == reason)} missing: {reason}")
     header = ["filter", "model", "evaluation set", *(FEW.get(m.name) or heading(m) for m in columns.values())]
     return Table(board_title(result), header, rows, notes)
 
@@ -70,19 +69,15 @@ def random_runs(
     return "", []
 
 
-def _shown(metric: Metric, value: float | None) -> str:
-    """Return a value of a metric as tables show it."""
-    unit = unit_of(metric.unit)
-    return MISSING if value is None else unit.text(unit.factor * value)
-
-
 def _cell(metrics: Sequence[Metric], name: str) -> Cell:
     """Return the metric's mean over runs, of a single run with its interval; nothing without such a metric."""
     named = [metric for metric in metrics if metric.name == name]
-    values = [metric.value for metric in named if metric.value is not None]
-    text = _shown(named[0], statistics.fmean(values) if values else None) if named else ""
+    if not named:
+        return Cell("")
+    unit, values = unit_of(named[0].unit), [metric.value for metric in named if metric.value is not None]
+    text = unit.text(unit.factor * statistics.fmean(values)) if values else MISSING
     if len(named) == 1 and (interval := named[0].interval):
-        text += f" ±{_shown(named[0], (interval[1] - interval[0]) / 2)}"
+        text += f" ±{unit.text(unit.factor * (interval[1] - interval[0]) / 2)}"
     return Cell(text)
 
 
@@ -104,14 +99,10 @@ def evaluation_tables(records: Sequence[Evaluation]) -> list[Table]:
         for ending, columns in table_columns(every).items():
             rows = []
             for label, metrics in sets.items():
-                values = {m.name: m for m in metrics if m.value is not None}
-                if values.keys() & columns.keys():
-                    count = max(metric.count for metric in values.values())
-                    cells = [
-                        _shown(m, values[m.name].value if m.name in values else None)
-                        for m in columns.values()
-                    ]
-                    rows.append(plain(label, f"{count:,}", *cells))
+                known = [replace(m, interval=None) for m in metrics if m.value is not None]
+                if any(metric.name in columns for metric in known):
+                    cells = [_cell(known, name).text or MISSING for name in columns]
+                    rows.append(plain(label, f"{max(metric.count for metric in known):,}", *cells))
             header = ["model", "images or queries", *map(heading, columns.values())]
             tables.append(Table(f"evaluated on {name}{look}{ending}", header, rows, ties_notes(every)))
     return [table for table in tables if table.rows]

@@ -41,7 +41,7 @@ class Comparison:
     p_values: Doubles
     # The same, over images only; NaN unless no pair could be tested for want of several seeds.
     over_images: Doubles
-    higher_is_better: bool = True  # whether a higher value is better
+    higher_is_better: bool  # whether a higher value is better
 
     @property
     def pairs(self) -> int:
@@ -65,10 +65,8 @@ class Comparison:
     def verdict(self, one: int, other: int) -> str:
         """Say in a word or two whether filter `one` is better than `other`, with the corrected p value."""
         p = self.p_values[one, other]
-        if math.isnan(p):
-            return "not tested"
-        found = "better" if self.better(one, other) else "worse" if self.better(other, one) else "not shown"
-        return f"{found} ({p_text(p)})"
+        word = "better" if self.better(one, other) else "worse" if self.better(other, one) else "not shown"
+        return "not tested" if math.isnan(p) else f"{word} ({p_text(p)})"
 
 
 def p_text(p: float) -> str:
@@ -220,4 +218,4 @@ def range_p_values(q: Doubles, count: int, freedom: Doubles) -> Doubles:
     for column, deviation in enumerate(deviations.T):
         lowest = ndtr(z - (q * deviation)[:, None])
         within[:, column] = count * ((ndtr(z) - lowest) ** (count - 1) @ density)
-    return np.clip(1 - within @ weights / 2, 0, 1)
+    return np.maximum(1 - within @ weights / 2, 0)

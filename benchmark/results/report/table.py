@@ -10,9 +10,8 @@ from benchmark.core.sanitize import visible
 from benchmark.results.report.leaderboard import Entry
 
 MISSING = "–"
-_MARKS = re.compile(
-    r"[\\|<\[`&]"
-)  # begin a cell, an HTML tag, a link or image, code, a character by its name
+# They begin a cell, an HTML tag, a link or image, code, a character by its name.
+_MARKS = re.compile(r"[\\|<\[`&]")
 _BLOCKS = re.compile(r"^(\d*)([#>+=~*_.)-])")  # begin a heading, quote, list, rule or block of code
 
 
@@ -25,9 +24,8 @@ class Cell:
     interval: str = ""
     # The page sorts by `sort` in place of the text, and shows the others.
     sort: float | None = None
-    strip: tuple[
-        float, ...
-    ] = ()  # the ends of the interval, the value between, on the column's scale from 0 to 100
+    # The ends of the interval, the value between them, on the column's scale from 0 to 100.
+    strip: tuple[float, ...] = ()
     rank: str = ""
     note: str = ""
 
@@ -68,9 +66,9 @@ def to_markdown(title: str, introduction: str, tables: Iterable[Table]) -> str:
 def table_lines(table: Table) -> list[str]:
     """Return the lines of a Markdown table, without its title and notes."""
     rule = ["---", *["---:"] * (len(table.header) - 1)]
+    bold = "**{}**".format
     rows = [
-        [f"**{escaped(cell.whole)}**" if cell.bold else escaped(cell.whole) for cell in row]
-        for row in table.rows
+        [bold(text) if c.bold else text for c in row for text in [escaped(c.whole)]] for row in table.rows
     ]
     lines = [[escaped(name) for name in table.header], rule, *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
@@ -87,17 +85,18 @@ def publish(text: str, tables: Mapping[str, Table], file: str) -> str:
     A marker with a number, ``<!-- leaderboard: 5 rows -->``, takes the first rows, without notes. Raises
     `UserError` for a text without any markers.
     """
-    replaced = 0
-    for name, table in tables.items():
-        if marked := re.search(rf"<!-- {name}(?:: (\d+) rows)? -->\n(.*?)<!-- /{name} -->", text, re.DOTALL):
-            rows = table.rows[: int(marked[1])] if marked[1] else table.rows
-            some = [
-                f"The first {len(rows)} of {len(table.rows)} rows."
-            ]  # their notes are with the whole table
-            notes = some if len(rows) < len(table.rows) else note_lines(table.notes)
-            lines = [*table_lines(replace(table, rows=rows)), "", *notes, ""]
-            text = text[: marked.start(2)] + "\n".join(lines) + text[marked.end(2) :]
-            replaced += 1
+
+    def filled(marked: re.Match[str]) -> str:
+        table = tables[marked["name"]]
+        rows = table.rows[: int(marked["rows"] or len(table.rows))]
+        some = [f"The first {len(rows)} of {len(table.rows)} rows."]  # their notes are with the whole table
+        notes = some if len(rows) < len(table.rows) else note_lines(table.notes)
+        return "\n".join(
+            [marked["begin"], *table_lines(replace(table, rows=rows)), "", *notes, marked["end"]]
+        )
+
+    begin = rf"(?P<begin><!-- (?P<name>{'|'.join(tables)})(?:: (?P<rows>\d+) rows)? -->)"
+    text, replaced = re.subn(rf"{begin}\n.*?(?P<end><!-- /(?P=name) -->)", filled, text, flags=re.DOTALL)
     if not replaced:
         markers = " or ".join(f"<!-- {name} --> and, below it, <!-- /{name} -->" for name in tables)
         raise UserError(f"task.publish: {file} must have the lines {markers}")

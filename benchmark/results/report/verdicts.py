@@ -24,7 +24,7 @@ from benchmark.results.result import Result
 REFERENCES = (REFERENCE, "no_filter")
 NAMED = 4  # filters that a sentence names
 SEEDS = 3  # that a first comparison needs
-LONGER = 4  # factor of a budget that may tell more
+LONGER = 4  # factor of a budget that may show more
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class BoardVerdict:
-    """The verdicts of one leaderboard, remarks, and texts with the command that would tell more."""
+    """The verdicts of one leaderboard, remarks, and texts with the command that would show more."""
 
     verdicts: list[Verdict]
     remarks: list[str]
@@ -115,10 +115,8 @@ def _verdict(compared: Compared, not_finding: str) -> Verdict:
 
 def _names(compared: Compared, indices: Sequence[int]) -> str:
     """Return the labels of filters, the reference by the name of its role."""
-    labels = [
-        next((name for name in REFERENCES if compared.index(name) == index), compared.entries[index].label)
-        for index in indices
-    ]
+    roles = {compared.index(name): name for name in reversed(REFERENCES)}
+    labels = [roles.get(index, compared.entries[index].label) for index in indices]
     return ", ".join(labels[:NAMED]) + f" and {len(labels) - NAMED} more" * (len(labels) > NAMED)
 
 
@@ -127,25 +125,21 @@ def _advice(
 ) -> Iterator[tuple[str, str]]:
     """Yield how to learn what the verdicts leave open, each with the command."""
     names = list(dict.fromkeys(run.filter for entry in competing for run in entry.all_runs))
-    needs, changed = list[str](), dict[str, str]()
+    needs = dict[str, tuple[str, str]]()  # settings and their values by the purpose
     if is_dry_run(own[0]):
-        needs.append("real models (without models=demo)")
-        changed["models"] = ""
+        needs["real models (without models=demo)"] = "models", ""
     if quick_look(own[0]):
-        needs.append(f"all evaluation images (without evalset.{LIMIT})")
-        changed[f"evalset.{LIMIT}"] = ""
-    whole = not changed
+        needs[f"all evaluation images (without evalset.{LIMIT})"] = f"evalset.{LIMIT}", ""
+    whole = not needs
     if not {*REFERENCES}.intersection(names) and not any(verdict.has_reference for verdict in verdicts):
-        needs.append(f"{REFERENCE} as the reference")
-        changed["filter"] = ",".join([REFERENCE, *names])
+        needs[f"{REFERENCE} as the reference"] = "filter", ",".join([REFERENCE, *names])
     elif not verdicts:
-        needs.append("filters to compare")
-        changed["filter"] = ",".join([*names, "clip", "icc"])
+        needs["filters to compare"] = "filter", ",".join([*names, "clip", "icc"])
     no_gain = any(verdict.no_gain for verdict in verdicts)
     if no_gain or not verdicts or not all(verdict.with_seeds for verdict in verdicts):
         seeds = max(SEEDS, 2 + max((len({run.seed for run in e.all_runs}) for e in competing), default=0))
-        needs.append(f"{seeds} seeds")
-        changed["seed"] = ",".join(map(str, range(seeds)))
+        needs[f"{seeds} seeds"] = "seed", ",".join(map(str, range(seeds)))
+    changed = dict(needs.values())
     if needs:
         yield f"To tell more, repeat the command with {' and '.join(needs)}", _command(own, names, changed)
     budgets = {trained.training.samples_seen for run in own for trained in run.downstream.values()}
@@ -158,12 +152,13 @@ def _advice(
 def _command(runs: Sequence[Result], names: Sequence[str], changed: dict[str, str]) -> str:
     """Return the command that made the runs, changed; only the changes if the runs do not share a command."""
     given = {"filter": ",".join(names), **changed}
-    kept = set[tuple[str, ...] | None]()
-    for run in runs:
-        others = [o for o in run.overrides or () if key_of(o) not in {*given, "seed"}]
-        known = run.overrides is not None and not any(key_of(o).startswith("filter.") for o in others)
-        kept.add(tuple(others) if known else None)  # settings of one filter are not another's
-    typed = kept.pop() if len(kept) == 1 else None
-    settings = changed if typed is None else given
-    start = () if typed is None else ("python", "-m", "benchmark", *typed)
-    return shlex.join([*start, *(f"{name}={value}" for name, value in settings.items() if value)])
+    kept = [[o for o in run.overrides or () if key_of(o) not in {*given, "seed"}] for run in runs]
+    of_filters = any(
+        key_of(o).startswith("filter.") for others in kept for o in others
+    )  # not another filter's
+    shared = (
+        not of_filters and all(run.overrides is not None for run in runs) and kept == kept[:1] * len(kept)
+    )
+    words = ["python", "-m", "benchmark", *kept[0]] if shared else []
+    settings = given if shared else changed
+    return shlex.join([*words, *(f"{name}={value}" for name, value in settings.items() if value)])

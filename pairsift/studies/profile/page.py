@@ -5,8 +5,7 @@ from collections.abc import Collection, Sequence
 from markupsafe import Markup
 
 from benchmark.core.sanitize import visible
-from benchmark.results.page.html_page import chart_html, plain_page, table_html
-from benchmark.results.page.plotly_charts import (
+from benchmark.results.page.charts import (
     BLUE,
     GREEN,
     GREY,
@@ -19,6 +18,7 @@ from benchmark.results.page.plotly_charts import (
     axis,
     number,
 )
+from benchmark.results.page.html_page import chart_html, plain_page, table_html
 from benchmark.results.report.table import Cell, Table
 from pairsift.studies.profile.profiling import Cluster, Profile
 from pairsift.studies.profile.statistics import parrot_fractions

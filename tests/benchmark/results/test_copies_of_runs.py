@@ -41,12 +41,12 @@ RUN = run_of("clip", 0.1)
 
 
 def runs(numbers: random.Random) -> list[Result]:
-    """Some filters with one to three seeds, two of them with one selection, at two sizes and under two protocols."""
+    """Filters with one or two seeds, two of them with one selection, at two sizes and under two protocols."""
     return [
         run_of(name, numbers.random(), seed, selects="random" if name == "no_filter" else "", **changes)
-        for name in ("random", "no_filter", "clip", "icc", "tmars", "oracle")
+        for name in ("random", "no_filter", "clip", "oracle")
         for changes in ({}, {"size": 500_000, "protocol": protocol(size=500_000)}, {"protocol": LONGER})
-        for seed in range(numbers.choice([1, 2, 3]))
+        for seed in range(numbers.choice([1, 2]))
     ]
 
 
@@ -83,11 +83,10 @@ def everything(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, st
     return shown
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
 def test_copies_of_runs_change_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, seed: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    numbers = random.Random(seed)
+    numbers = random.Random(0)
     made = runs(numbers)
     for run in made:
         path = write_record(tmp_path, run)
@@ -100,53 +99,49 @@ def test_copies_of_runs_change_nothing(
     caplog.set_level("INFO")
     read_runs(tmp_path)
     assert sum("are the same run" in line for line in caplog.messages) == len(planted)
-    for what, text in everything(tmp_path, capsys).items():
-        assert text == alone[what], what
+    for name, text in everything(tmp_path, capsys).items():
+        assert text == alone[name], name
 
 
 @pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
-@pytest.mark.parametrize("run_id", ["a", RUN.run_id])
-@pytest.mark.parametrize("cider", [0.1, 0.2])
+@pytest.mark.parametrize(
+    ("run_id", "cider", "level"),
+    [("a", 0.1, "INFO"), ("a", 0.2, "WARNING"), (RUN.run_id, 0.1, None), (RUN.run_id, 0.2, "WARNING")],
+)
 def test_the_run_that_finished_last_counts(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, order: tuple[str, str], run_id: str, cider: float
-) -> None:
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, order: tuple[str, str],
+    run_id: str, cider: float, level: str | None
+) -> None:  # fmt: skip
     last = replace(run_of("clip", cider), run_id=run_id, finished="2026-02-02")
     path = write_record(tmp_path / "two", last)
     write_record(tmp_path / "one", RUN)
     other = write_record(tmp_path / "two", run_of("icc", 0.3))
     caplog.set_level("INFO")
-    runs = ResultsFolders([tmp_path / name for name in (*order, "one")]).read(Result)
-    assert (runs.pop(path), [*runs]) == (last, [other])
-    told = [(r.levelname, r.getMessage()) for r in caplog.records if "are the same run" in r.getMessage()]
-    if (run_id, cider) == (RUN.run_id, 0.1):
-        assert told == []
-    else:
-        (level, message), *_ = told
-        assert (level == "WARNING", "other metrics" in message) == (cider == 0.2, cider == 0.2)
-        assert message.endswith(f"{path} finished last and counts")
+    found = ResultsFolders([tmp_path / name for name in (*order, "one")]).read(Result)
+    assert (found.pop(path), [*found]) == (last, [other])
+    records = [record for record in caplog.records if "are the same run" in record.getMessage()]
+    assert [record.levelname for record in records[:1]] == ([level] if level else [])
+    assert all(f"{path} finished last and counts" in record.getMessage() for record in records)
+    assert all(("other metrics" in record.getMessage()) == (cider == 0.2) for record in records)
 
 
-def test_records_of_every_kind_are_merged(tmp_path: Path) -> None:
+def test_files_of_every_kind_are_merged_and_left_out_once(tmp_path: Path) -> None:
     for folder, finished in (("a", "2"), ("b", "1")):
         write_record(tmp_path / folder, Evaluation("e", "e", {}, {}, {}, finished=finished))
+    path = tmp_path / "a" / "profile" / "broken.json"
+    path.parent.mkdir()
+    path.write_text("[]")
     source = ResultsFolders([tmp_path / "a", tmp_path / "b", tmp_path / "absent"])
     assert [made.finished for made in source.read(Evaluation).values()] == ["2"]
     assert source.left_out == {}
-
-
-def test_a_file_that_two_kinds_cannot_read_is_left_out_once(tmp_path: Path) -> None:
-    path = tmp_path / "profile" / "broken.json"
-    path.parent.mkdir()
-    path.write_text("[]")
-    source = ResultsFolders([tmp_path])
     assert {**source.read(Profile), **source.read(CaptionProfile)} == {}
     assert list(source.left_out) == [path]
 
 
-def with_captions(run: Result, training: str) -> Result:
-    trained = replace(run.downstream["captioner"], checkpoint=f"~/trained/{training}/model")
+def with_captions(training: str) -> Result:
+    trained = replace(RUN.downstream["captioner"], checkpoint=f"~/trained/{training}/model")
     config = settings("pool") | {"captions": {"columns": [], "files": ["captions.parquet"]}}
-    return replace(run, config=config, downstream={"captioner": trained})
+    return replace(RUN, config=config, downstream={"captioner": trained})
 
 
 TRAINED = settings("pool") | {"downstream": {"captioner": {"training": {"seed": 1}}}}
@@ -161,7 +156,7 @@ TRAINED = settings("pool") | {"downstream": {"captioner": {"training": {"seed": 
         (RUN, replace(RUN, selection=replace(RUN.selection, sha256="another"))),
         (RUN, replace(RUN, selection=replace(RUN.selection, config={"minimum": 0.3}))),
         (RUN, replace(RUN, config=TRAINED)),
-        (with_captions(RUN, "captioner-1"), with_captions(RUN, "captioner-2")),
+        (with_captions("captioner-1"), with_captions("captioner-2")),
     ],
     ids=["seed", "filter", "protocol", "selection", "settings", "seed of the training", "captions"],
 )
@@ -170,7 +165,6 @@ def test_other_runs_are_no_copies(one: Result, other: Result) -> None:
     assert each_once(found) == found
 
 
-@pytest.mark.slow
 def test_published_results_hold_no_copies() -> None:
     found = scan_records(REFERENCE_RESULTS, Result)[0]
     assert len(each_once(found)) == len(found) > 100

@@ -53,10 +53,6 @@ def test_overrides_that_change_the_setting_are_told(override: str, changes: bool
     assert published_experiment("icc_paper", 200_000, [override]) == ("" if changes else "icc_paper")
 
 
-def test_a_deleted_setting_is_told_as_it_is_typed() -> None:
-    assert protocol_overrides(["~evalset.nocaps=null"]) == ("~evalset.nocaps",)
-
-
 def test_a_published_setting_has_its_papers_pool_and_sizes() -> None:
     assert published_experiment("ds_clip", 7_500_000, ["filter=clip"]) == "ds_clip"
     sizes = (100_000, 200_000, 500_000, 1_000_000)
@@ -65,3 +61,4 @@ def test_a_published_setting_has_its_papers_pool_and_sizes() -> None:
     assert published_experiment("icc_paper", 200_000, ["pool=demo"]) == ""
     assert published_experiment("icc_demo", 200_000, []) == ""
     assert published_experiment(None, 200_000, []) == ""
+    assert protocol_overrides(["~evalset.nocaps=null"]) == ("~evalset.nocaps",)  # as it is typed

@@ -48,49 +48,36 @@ def test_a_run_can_be_found_by_what_it_is(logged: Recorded) -> None:
     assert (logged.run.group, logged.run.job_type) == ("sweep-1", "run")
     assert list(logged.run.tags) == ["demo", "clip", "200k"]
     columns = {"filter_name": "clip", "size_name": "200k", "k": 2000, "protocol_name": "demo 200k"}
-    assert logged.config.items() >= columns.items()
-    assert logged.config["evalset"] == {"limit": 3}
+    assert logged.config.items() >= (columns | {"evalset": {"limit": 3}}).items()
     assert len(logged.config["protocol_fingerprint"]) == 12
-
-
-def test_the_command_line_is_not_logged(logged: Recorded) -> None:
+    # The command line is not logged: its URLs may have credentials.
     files = [*Path(logged.run.dir).parent.rglob("*.*")]
     assert [file.suffix for file in files].count(".wandb") == 1
-    # Its URLs may have credentials.
     assert not any(b"hunter2" in file.read_bytes() for file in files if file.is_file())
 
 
 def test_each_model_has_its_own_axis(logged: Recorded) -> None:
     models = ("captioner", "dual_encoder")
     assert logged.axes == {f"{model}/*": f"{model}/samples_seen" for model in models}
-    for model in models:
-        (row,) = (row for row in logged.history if f"{model}/loss" in row)
-        assert row[f"{model}/loss"] == 2.5
-        assert row[f"{model}/samples_seen"] == 100
-        assert sum(name.endswith("/samples_seen") for name in row) == 1
+    rows = [row for row in logged.history if any(name.endswith("/loss") for name in row)]
+    assert rows == [
+        {f"{model}/loss": 2.5, f"{model}/gradient_norm": 1.5, f"{model}/samples_seen": 100}
+        for model in models
+    ]
 
 
 def test_metrics_are_in_the_summary(logged: Recorded) -> None:
-    assert logged.summary["captioner/coco/CIDEr"] == 0.5
     assert "captioner/coco/SPICE" not in logged.summary  # an absent metric is absent there too
-    assert (logged.summary["captioner/coco/CIDEr/low"], logged.summary["captioner/coco/CIDEr/high"]) == (
-        0.4,
-        0.6,
-    )
-    assert logged.summary["captioner/coco/CIDEr/above_random"] == pytest.approx(0.2)
-    assert logged.summary["captioner/coco/CIDEr/random"] == pytest.approx(0.3)
-    assert logged.summary["verdict"] == "first line\nsecond line"
-    assert logged.summary["kept/person"] == 5
-    assert logged.summary["threshold"] == 0.25
+    expected = {"": 0.5, "/low": 0.4, "/high": 0.6, "/above_random": 0.2, "/random": 0.3}
+    cider = {name: logged.summary[f"captioner/coco/CIDEr{name}"] for name in expected}
+    assert cider == pytest.approx(expected)
+    others = {"verdict": "first line\nsecond line", "kept/person": 5, "threshold": 0.25}
+    assert {name: logged.summary[name] for name in others} == others
 
 
-def test_scores_are_a_table_of_pool_and_kept(logged: Recorded) -> None:
+def test_scores_pairs_and_captions_are_tables(logged: Recorded) -> None:
     rows = logged.table("selection/histogram")
-    assert rows[1] == [0.75, 0.25, "clip: pool"]
-    assert rows[3] == [0.75, 1.0, "clip: kept"]
-
-
-def test_pairs_and_captions_are_tables_with_thumbnails(logged: Recorded) -> None:
+    assert (rows[1], rows[3]) == ([0.75, 0.25, "clip: pool"], [0.75, 1.0, "clip: kept"])
     kept, dropped = logged.table("selection/pairs")
     assert kept[:4] == ["kept", "0" * 32, WEB, 0.75]
     assert kept[4].image.size == (48, 32)

@@ -11,7 +11,7 @@ from benchmark.core.extras import require
 from benchmark.core.ranges import PositiveInt, checked
 from benchmark.pool.pool import Pool
 from benchmark.results.gallery import thumbnail
-from benchmark.results.page.plotly_charts import BLUE, ORANGE
+from benchmark.results.page.charts import BLUE, ORANGE
 from benchmark.results.report.table import Table
 from filters.base import Scores
 from filters.icc.autoencoder import caption_seed, one_line

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -7,16 +6,13 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.results.page import html_page
-from benchmark.results.page.charts import cost_chart, kept_chart, score_chart, size_chart
-from benchmark.results.page.plotly_charts import Chart, line_styles
+from benchmark.results.page.charts import Chart, cost_chart, kept_chart, line_styles, score_chart, size_chart
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
-from benchmark.results.run_folder import Histogram
 from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.benchmark.results.report.made_run_folders import full_result, summary
 
-UNTIMED = [full_result(name, 0.5, scoring=Scoring(0.0, 0.0)) for name in ("clip", "icc")]
 NOTHING = RunFolders({})
 NAMES = {"random": 0.1, "clip": 0.3, "icc": 0.5, "oracle": 0.6}
 
@@ -31,27 +27,33 @@ def drawn(chart: Chart | None) -> list[dict[str, Any]]:
     for variant in chart.variants:
         go.Figure({"data": variant.data, "layout": variant.layout})
         json.dumps(variant.data, allow_nan=False)
-    return [{"name": v.name, "data": v.data, "layout": v.layout} for v in chart.variants]
+    return [{"name": v.name, "data": v.data, "layout": v.layout, "note": v.note} for v in chart.variants]
 
 
 def test_sizes_are_joined_in_order() -> None:
-    runs = [full_result("clip", q, size=size) for size, q in ((500_000, 0.4), (100_000, 0.2), (200_000, 0.3))]
-    rows = entries(*runs)
+    sizes = ((500_000, 0.4), (100_000, 0.2), (200_000, 0.3))
+    rows = entries(full_result("one", 0.1), *(full_result("clip", q, size=size) for size, q in sizes))
     cider, recall, *_ = drawn(size_chart("k", rows, NOTHING, line_styles(rows)))
     assert cider["layout"]["xaxis"]["ticktext"] == ["100k", "200k", "500k"]
-    assert cider["data"][0]["y"] == [20, 30, 40]
-    assert cider["data"][0]["error_y"]["array"] == [0, 0, 0]  # of one seed without scores of images
+    assert cider["layout"]["xaxis"]["title"]["text"] == "size"
+    (clip,) = cider["data"]  # another filter has one size
+    assert (clip["name"], clip["customdata"], clip["y"]) == ("clip", ["clip"], [20, 30, 40])
+    assert clip["error_y"]["array"] == [0, 0, 0]  # of one seed without scores of images
+    assert clip["hovertext"][0] == "clip, 100k: 20.0"
     assert recall["name"] == "text-to-image R@1 (%), coco (dual encoder)"
+    assert cider["note"] == "Sizes are written for the paper's pool."
+    assert size_chart("k", entries(), NOTHING, line_styles(entries())) is None
 
 
-def test_one_size_needs_no_chart_of_sizes() -> None:
-    rows = entries()
-    assert size_chart("k", rows, NOTHING, line_styles(rows)) is None
-    rows = entries(
-        *(full_result(*of) for of in (("a", 0.1), ("b", 0.2))), full_result("b", 0.3, size=100_000)
-    )
-    (b,) = drawn(size_chart("k", rows, NOTHING, line_styles(rows)))[0]["data"]
-    assert (b["name"], b["customdata"], b["y"]) == ("b", ["b"], [30, 20])
+def test_bars_are_intervals() -> None:
+    runs = [full_result("clip", 0.3 + s / 10, size=n, seed=s) for n in (100_000, 200_000) for s in range(3)]
+    rows = entries(*runs)
+    cider, *_ = drawn(size_chart("k", rows, NOTHING, line_styles(rows)))
+    assert cider["note"].endswith("Bars are 95% intervals over seeds.")
+    bars = cider["data"][0]["error_y"]
+    assert (
+        bars["array"] == bars["arrayminus"] == pytest.approx([24.842] * 2, abs=1e-3)
+    )  # 4.303 * 10 / sqrt(3)
 
 
 def test_the_front_joins_what_no_cheaper_filter_beats() -> None:
@@ -63,12 +65,13 @@ def test_the_front_joins_what_no_cheaper_filter_beats() -> None:
         "oracle": (2, 0.9),
     }
     rows = entries(*(full_result(name, q, scoring=Scoring(s, 0.0)) for name, (s, q) in costs.items()))
-    chart = cost_chart("k", rows, NOTHING, line_styles(rows), ["worse"])
-    front, *points = drawn(chart)[0]["data"]
+    cider, *_ = drawn(cost_chart("k", rows, NOTHING, line_styles(rows), ["worse"]))
+    front, *points = cider["data"]
     assert (front["x"], front["y"]) == ([1, 100], [10, 20])
     assert {point["name"] for point in points if "customdata" in point} == {"random", "icc", "worse"}
     assert {point["name"] for point in points if "opacity" in point} == {"slow", "oracle"}
     assert "icc: 100 s, 20.0" in {point["hovertext"][0] for point in points}
+    assert "Point at a pale mark" in cider["note"]
 
 
 def test_the_front_goes_down_where_lower_is_better() -> None:
@@ -83,44 +86,39 @@ def test_the_front_goes_down_where_lower_is_better() -> None:
 
 
 def test_one_point_or_no_times_are_no_front() -> None:
-    for rows in (entries(full_result("clip", 0.5), full_result("oracle", 0.6)), entries(*UNTIMED)):
+    untimed = [full_result(name, 0.5, scoring=Scoring(0.0, 0.0)) for name in ("clip", "icc")]
+    for rows in (entries(full_result("clip", 0.5), full_result("oracle", 0.6)), entries(*untimed)):
         assert cost_chart("k", rows, NOTHING, line_styles(rows), []) is None
 
 
-def test_as_many_filters_as_colours_and_dashes_have_a_style_of_their_own() -> None:
+def test_as_many_filters_as_colours_and_dashes_have_unique_styles() -> None:
     runs = [full_result(f"f{n}", 0.1, family="planted" if n < 5 else "") for n in range(50)]
     styles = line_styles(entries(*runs, full_result("random", 0.1)))
     looks = [(style["line"]["color"], style["line"]["dash"]) for style in styles.values()]
     assert len(set(looks)) == len(set(looks[:42])) == 42  # 36 of those that compete, and 6 in grey
+    assert styles["random"]["marker"]["symbol"] == "circle-open"
+    assert styles["f0"]["marker"]["symbol"] == "diamond-open"
 
 
-def test_kinds_lengths_and_languages_are_drawn() -> None:
+def test_kinds_and_lengths_are_drawn() -> None:
     rows, summaries = entries(), {"clip": summary(), "icc": summary()}
-    kinds, lengths, languages = drawn(kept_chart("k", rows, summaries))
+    kinds, lengths = drawn(kept_chart("k", rows, summaries))
     assert [trace["name"] for trace in kinds["data"]] == ["concrete", "web string"]
     assert kinds["data"][0]["x"] == [75] * 4
     (box,) = lengths["data"]
     assert lengths["layout"]["yaxis"]["ticktext"] == ["the pool", "clip", "icc"]
     assert lengths["layout"]["yaxis"]["range"] == [2.5, -0.5]
     assert box["median"] == [1, 2.75, 2.75]  # half of 500 + 400 + 100; 30 of the 80 in the bin from 2 to 4
-    assert {trace["name"]: trace["x"][:2] for trace in languages["data"]} == {
-        "en": [70, 90], "dog": [20, 10], "the rest": [10, 0],
-    }  # fmt: skip
-
-
-def test_empty_histograms_are_left_out() -> None:
-    nothing = Histogram((0.0, 1.0), (0,), (0,))
-    empty = replace(summary(), histograms={"words": nothing}, shares={})
-    rows = entries(replace(full_result("clip", 0.5), kept={}))
-    chart = kept_chart("k", rows, {"clip": empty})
-    assert chart is None
+    assert kept_chart("k", entries(full_result("clip", 0.5, kept={})), {}) is None
 
 
 def test_scores_have_their_threshold() -> None:
     linear, logarithmic = drawn(score_chart("k", "clip", summary().scores, 1.5))
-    assert linear["layout"]["shapes"][0]["x0"] == 1.5
+    assert linear["layout"]["shapes"][0]["x0"] == linear["layout"]["annotations"][0]["x"] == 1.5
     assert [trace["y"] for trace in linear["data"]] == [[500, 400, 100], [0, 20, 80]]
+    assert linear["data"][0]["x"] == [0.5, 1.5, 3]
     assert logarithmic["layout"]["yaxis"]["type"] == "log"
+    assert "shapes" not in drawn(score_chart("k", "clip", summary().scores, None))[0]["layout"]
 
 
 @pytest.mark.parametrize("name", ["<b>bold</b>", "<a href='javascript:alert(1)'>x</a>", "&lt;"])

@@ -22,8 +22,7 @@ from benchmark.results.run_folder import (
     Histogram,
     Place,
     SelectionSummary,
-    write_examples,
-    write_gallery,
+    write_rows,
     write_selection_summary,
 )
 from benchmark.results.trackers import RunFacts
@@ -67,7 +66,6 @@ def summary(seed: int = 0, word: str = "dog") -> SelectionSummary:
     counts = Histogram((0.0, 1.0, 2.0, 4.0), (500, 400, 100), (0, 20, 80))
     return SelectionSummary(
         counts, (1000, 100), {"words per caption": counts},
-        {"language": {"en": Fractions(0.7, 0.9), word: Fractions(0.2, 0.1)}},
         {word: Fractions(0.1, 0.4)},
     )  # fmt: skip
 
@@ -77,11 +75,11 @@ def write_run_folder(
 ) -> None:
     """Write all that the run of `full_result` leaves, with `texts` as its captions, in turn."""
     write_selection_summary(folder, summary(seed, texts[0]))
-    write_gallery(folder, [
+    write_rows(folder, GalleryPair, [
         GalleryPair(place, f"{n:032x}", text, 1.0 - n / 10, jpeg(1000 * seed + 10 * n + len(place)), text)
         for place in PLACES for n, text in zip(range(pairs), cycle(texts), strict=False)
     ])  # fmt: skip
-    write_examples(folder, [Example("coco", str(n), (texts[-1], "a cat"), jpeg(n)) for n in range(2)])
+    write_rows(folder, Example, [Example("coco", str(n), (texts[-1], "a cat"), jpeg(n)) for n in range(2)])
     captioner = folder / "captioner"
     captioner.mkdir()
     rows = [{"image_id": n, "caption": texts[n % len(texts)]} for n in range(3)]
@@ -136,13 +134,13 @@ def finished_run(results: Path) -> tuple[Result, Path]:
     write_record(results, made)
     folder = results / made.run_id
     scores = Histogram((0.0, 0.5, 1.0), (30, 10), (0, 4))
-    write_selection_summary(folder, SelectionSummary(scores, (40, 4), {}, {}, {}))
+    write_selection_summary(folder, SelectionSummary(scores, (40, 4), {}, {}))
     pairs = [
         GalleryPair("kept", "0" * 32, WEB, 0.75, flat("red")),
         GalleryPair("dropped", "1" * 32, "a dog", 0.25, b""),
     ]
-    write_gallery(folder, pairs)
-    write_examples(folder, [Example("coco", "7", ("a cat",), flat("green"))])
+    write_rows(folder, GalleryPair, pairs)
+    write_rows(folder, Example, [Example("coco", "7", ("a cat",), flat("green"))])
     (folder / "captioner").mkdir()
     rows = [{"image_id": 7, "caption": WEB}, {"image_id": 8, "caption": "another"}]
     (folder / "captioner" / "captions_coco.json").write_text(json.dumps(rows))

@@ -13,9 +13,8 @@ from benchmark.results.report.data_card import (
     Lengths,
     code_span,
     data_card,
-    size_category,
     without_folders,
-)  # fmt: skip
+)
 from tests.benchmark.results.report.made_results import result
 
 HOSTILE = [
@@ -42,18 +41,34 @@ def made(**changes: Any) -> str:
 def test_the_header_is_the_hubs() -> None:
     data = DatasetCard(made()).data.to_dict()
     assert data["language"] == ["en", "no"]
-    assert data["size_categories"] == ["1K<n<10K"]
     assert data["license"] == "other"
     assert data["task_categories"] == ["image-to-text", "text-to-image"]
     (config,) = data["configs"]
     assert config["data_files"] == [{"split": "train", "path": "subset.parquet"}]
 
 
-def test_the_text_rate_stands_only_where_it_is_known() -> None:
+def test_the_card_has_only_what_is_known() -> None:
     lengths = {"words": Lengths.of([1])}
     known = CaptionStatistics(lengths, ngrams=[], languages={}, detected=0, text_rate=0.25)
     assert "as far as the filter looked for it: 25.0%." in made(captions=known)
     assert "text area" not in made(captions=replace(known, text_rate=None))
+    assert "No run of the benchmark" in made()
+    assert "eval_results.jsonl" not in made()
+    without_urls = made(written=Written(2000, 0))
+    assert "img2dataset --url_list" not in without_urls
+    assert "task=reshard" in without_urls
+
+
+def test_lost_pairs_and_ties_are_counted() -> None:
+    lossy = replace(result("icc").selection, lost={"image_missing": 7, "image_unreadable": 1}, tied=5)
+    run = result("icc", selection=lossy)
+    card = made(manifest=lossy, results=[run])
+    assert "- passed over, as their images cannot be read: 7 `image_missing`, 1 `image_unreadable`\n" in card
+    assert "`demo-icc-200000-0`, passed over chosen pairs that cannot be read: 7 image_missing" in card
+    assert f"`demo 200k` (protocol `{run.protocol.fingerprint}`, seed 0): `{run.run_id}`" in card
+    assert "; 1 of the 5 pairs with that score is kept, as a hash of seed and uid decides\n" in card
+    assert "passed over" not in made()
+    assert "with that score" not in made()
 
 
 def test_a_filter_that_decides_has_no_lowest_score() -> None:
@@ -65,15 +80,6 @@ def test_a_filter_that_decides_has_no_lowest_score() -> None:
     assert "of 79,000 that pass" in card
     assert "the filter decides which pairs pass, by its bounds" in card
     assert "lowest score" not in card
-
-
-@pytest.mark.parametrize(
-    ("count", "category"),
-    [(0, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (99_999, "10K<n<100K"), (200_000, "100K<n<1M"),
-     (8_000_000, "1M<n<10M"), (10**11, "100B<n<1T"), (10**12, "n>1T")],
-)  # fmt: skip
-def test_size_categories_are_those_of_the_hub(count: int, category: str) -> None:
-    assert size_category(count) == category
 
 
 def test_text_of_the_web_cannot_act() -> None:
@@ -125,18 +131,3 @@ def test_settings_are_of_the_models_that_ran(mode: str) -> None:
     assert "Toy models" in made(
         manifest=replace(result("clip").selection, config={"model": "demo/models/clip"})
     )
-
-
-def test_runs_on_the_subset_are_named_by_protocol() -> None:
-    run = result("icc")
-    assert f"`demo 200k` (protocol `{run.protocol.fingerprint}`, seed 0): `{run.run_id}`" in made(
-        results=[run]
-    )
-    assert "No run of the benchmark" in made()
-    assert "eval_results.jsonl" not in made()
-
-
-def test_without_urls_the_card_names_reshard_instead() -> None:
-    card = made(written=Written(2000, 0))
-    assert "img2dataset --url_list" not in card
-    assert "task=reshard" in card

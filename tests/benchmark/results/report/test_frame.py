@@ -9,6 +9,7 @@ from benchmark.results.report.frame import (
     choose_metrics,
     few_columns,
     heading,
+    headlines,
     only_metrics,
     table_columns,
     unit_of,
@@ -57,29 +58,18 @@ def test_results_keep_the_chosen_metrics_and_their_ties() -> None:
     }
 
 
-def test_known_metrics_come_first_and_details_only_by_name() -> None:
-    detail = metric("BLEU-1", 0.5, detail=True)
-    given = [
-        metric("Words", 3.0),
-        detail,
-        metric("Unique-1", 2.0),
-        metric("SPICE", 0.1),
-        metric("CIDEr", 0.2),
-    ]
+def test_columns_have_known_metrics_first_and_details_only_by_name() -> None:
+    given = [metric("Words", 3.0), metric("BLEU-1", 0.5, detail=True), metric("Unique-1", 2.0)]
+    given += [metric("SPICE", 0.1), metric("CIDEr", 0.2)]
     columns = table_columns(given)
     assert list(columns[""]) == ["CIDEr", "SPICE", "Words"]
     assert list(columns[", best reference and diversity"]) == ["Unique-1"]
     chosen = only_metrics(result("clip", downstream={"captioner": trained(coco=given)}), {"BLEU-1"})
     assert table_columns(chosen.metrics("captioner", "coco")) == {"": {"BLEU-1": metric("BLEU-1", 0.5)}}
-
-
-def test_short_tables_have_headlines_and_unknown_metrics() -> None:
-    sets = [
-        [metric("Words", 3.0), metric("SPICE", 0.1), metric("CIDEr", 0.2)],
-        [metric("linear_probe", None, "locked"), metric("zero_shot_acc@5", 0.5)],
-        [metric("zero_shot_tied", 0.1)],
-    ]
-    assert list(few_columns(sets)) == ["CIDEr", "Words", "zero_shot_acc@5"]
+    classes = [metric("linear_probe", None, "locked"), metric("zero_shot_acc@5", 0.5)]
+    assert list(few_columns([given, classes, [metric("zero_shot_tied", 0.1)]])) == [
+        "CIDEr", "Words", "zero_shot_acc@5"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -96,7 +86,14 @@ def test_units_and_directions_show(unit: str, higher: bool, value: float, header
     assert (heading(made), unit_of(unit).text(unit_of(unit).factor * value)) == (header, text)
 
 
-def test_charts_offer_the_sets_that_headlines_are_of() -> None:
-    metrics = [metric("CIDEr", 0.2), metric("BLEU-4", 0.1), metric("SPICE", None, "no Java")]
-    made = result("clip", downstream={"captioner": trained(nocaps=[metric("CIDEr", 0.1)], coco=metrics)})
-    assert list(chart_measures([made])) == ["CIDEr, coco (captioner)", "BLEU-4, coco (captioner)"]
+def test_own_metrics_and_models_have_headlines() -> None:
+    coco = [metric("SPICE", None, "no Java"), metric("Mine", 0.1), metric("CIDEr", 0.5)]
+    own = {name: [metric("BLEU-1", 0.5, detail=True), metric("METEOR", 0.2)] for name in ("nocaps", "coco")}
+    captioner = trained(nocaps=coco, coco=coco)
+    made = result("clip", downstream={"own": trained(**own), "captioner": captioner})
+    assert [(m.model, m.evaluation, m.metric) for m in headlines([made])] == [
+        ("captioner", "coco", "CIDEr"), ("captioner", "coco", "Mine"),
+        ("own", "nocaps", "METEOR"), ("own", "coco", "METEOR"),
+    ]  # fmt: skip
+    charts = chart_measures([result("clip", downstream={"captioner": captioner})])
+    assert list(charts) == ["CIDEr, coco (captioner)", "Mine (%), coco (captioner)"]

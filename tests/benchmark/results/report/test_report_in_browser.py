@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,18 +60,16 @@ def page(browser: Any, hostile: Path) -> Iterator[Any]:
     opened.close()
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A page on which everything is open, and what happened meanwhile: dialogs, messages, errors, requests."""
-
-    page: Any
-    events: list[str]
+@pytest.fixture(scope="module")
+def events() -> list[str]:
+    """Dialogs, messages, errors and requests of the page `opened`."""
+    return []
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Any, hostile: Path) -> Iterator[Opened]:
+def opened(browser: Any, hostile: Path, events: list[str]) -> Iterator[Any]:
+    """A page on a phone on which everything is open."""
     page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="light")
-    events: list[str] = []
     page.on("dialog", lambda dialog: (events.append(dialog.message), dialog.dismiss()))
     page.on("console", lambda message: events.append(message.text))
     page.on("pageerror", lambda error: events.append(str(error)))
@@ -80,7 +77,7 @@ def opened(browser: Any, hostile: Path) -> Iterator[Opened]:
     page.goto(hostile.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
     bring_into_view(page)
-    yield Opened(page, events)
+    yield page
     page.close()
 
 
@@ -135,38 +132,25 @@ def test_size_and_metrics_can_be_chosen(page: Any) -> None:
     assert sorted(page.evaluate(LABELS)) == ["clip", "icc", "oracle", "random"]
 
 
-def test_a_chart_shows_the_chosen_metric(opened: Opened) -> None:
-    figure = opened.page.locator(f"{BOARD} figure", has_text="Quality against size")
+def test_a_chart_shows_the_chosen_metric_and_filters(opened: Any) -> None:
+    figure = opened.locator(f"{BOARD} figure", has_text="Quality against size")
     figure.locator(".ytitle", has_text="CIDEr").wait_for()
     figure.locator("select").select_option(label="BLEU-4, coco (captioner)")
     figure.locator(".ytitle", has_text="BLEU-4").wait_for()
-
-
-def test_charts_leave_out_what_is_filtered_out(opened: Opened) -> None:
-    opened.page.locator("#find").fill("icc")
-    figure = opened.page.locator(f"{BOARD} figure", has_text="Quality against size")
-    figure.scroll_into_view_if_needed()
     names = f"[...document.querySelectorAll('{BOARD} figure')][0].querySelectorAll('.annotation-text')"
-    wait_until(opened.page, f"{names}.length === 1")
-    opened.page.locator("#find").fill("")
-    figure.scroll_into_view_if_needed()
-    wait_until(opened.page, f"{names}.length === 4")
+    for text, count in (("icc", 1), ("", 4)):
+        opened.locator("#find").fill(text)
+        figure.scroll_into_view_if_needed()
+        wait_until(opened, f"{names}.length === {count}")
 
 
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A leaderboard of more filters than are shown at first."""
-    folder = tmp_path_factory.mktemp("many")
+def test_all_filters_are_behind_a_switch(browser: Any, tmp_path: Path) -> None:
     qualities = {f"f{n}": 0.2 + n / 100 for n in range(10)} | {"random": 0.1, "oracle": 0.9}
-    sizes = (100_000, 200_000)
-    runs = [full_result(name, quality, size=size) for name, quality in qualities.items() for size in sizes]
+    runs = [full_result(*of, size=size) for of in qualities.items() for size in (100_000, 200_000)]
     for number, run in enumerate(runs):
-        (folder / run.run_id).mkdir()
-        write_run_folder(folder / run.run_id, seed=number)
-    return write_page(folder / "report.html", runs)
-
-
-def test_all_filters_are_behind_a_switch(browser: Any, many: Path) -> None:
+        (tmp_path / run.run_id).mkdir()
+        write_run_folder(tmp_path / run.run_id, seed=number)
+    many = write_page(tmp_path / "report.html", runs)
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(many.as_uri())
     top = ["oracle", "f9", "f8", "f7", "f6", "f5", "f4", "random"]
@@ -203,57 +187,41 @@ def test_an_image_is_enlarged_with_its_caption(page: Any) -> None:
     assert not enlarged.is_visible()
 
 
-def test_a_phone_shows_that_a_table_goes_on(opened: Opened) -> None:
+def test_a_phone_shows_that_a_table_goes_on(opened: Any) -> None:
+    assert opened.evaluate("document.documentElement.scrollWidth") == 390  # no sideways scrolling of the page
     hint = f"getComputedStyle(document.querySelector('{TABLE} .scroll'), '::before').content"
-    wait_until(opened.page, f"{hint} === '\"more columns →\"'")
-    opened.page.evaluate(f"document.querySelector('{TABLE} .scroll').scrollLeft = 9999")
-    wait_until(opened.page, f"{hint} === 'none'")
+    wait_until(opened, f"{hint} === '\"more columns →\"'")
+    opened.evaluate(f"document.querySelector('{TABLE} .scroll').scrollLeft = 9999")
+    wait_until(opened, f"{hint} === 'none'")
 
 
-def test_hostile_text_is_shown_as_text(opened: Opened) -> None:
-    body = opened.page.locator("body").inner_text()
+def test_hostile_text_is_shown_and_nothing_runs_or_is_fetched(
+    page: Any, opened: Any, events: list[str], hostile: Path
+) -> None:
+    body = opened.locator("body").inner_text()
     assert all(text in body for text in HOSTILE)
-    labels = opened.page.locator(f"{BOARD} .chart .ytick text").all_text_contents()
+    labels = opened.locator(f"{BOARD} .chart .ytick text").all_text_contents()
     assert SCRIPT[:20] in {label[:20] for label in labels}
-    assert (
-        opened.page.locator("main script, main .panel b, main .card b, main img:not([data-image])").count()
-        == 0
-    )
+    markup = "main script, main .panel b, main .card b, main img:not([data-image])"
+    assert opened.locator(markup).count() == 0
+    assert [e for e in events if not e.startswith(("data:", "blob:"))] == [hostile.as_uri()]
+    assert set(page.evaluate(WIDTHS)) == {0}  # thumbnails wait until they are seen
+    assert set(opened.evaluate(WIDTHS)) == {96}
 
 
-def test_nothing_runs_fails_or_is_fetched(opened: Opened, hostile: Path) -> None:
-    assert [e for e in opened.events if not e.startswith(("data:", "blob:"))] == [hostile.as_uri()]
-
-
-def test_a_phone_needs_no_sideways_scrolling(opened: Opened) -> None:
-    assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
-
-
-def test_thumbnails_wait_until_they_are_seen(page: Any, opened: Opened) -> None:
-    assert set(page.evaluate(WIDTHS)) == {0}
-    assert set(opened.page.evaluate(WIDTHS)) == {96}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(opened: Opened, scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "colour"), [("light", "rgb(31, 35, 40)"), ("dark", "rgb(230, 237, 243)")])
+def test_both_colour_schemes_are_legible(opened: Any, scheme: str, colour: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    opened.page.emulate_media(color_scheme=scheme)
+    opened.emulate_media(color_scheme=scheme)
+    bring_into_view(opened)
+    title = opened.locator(f"{BOARD} .chart .ytitle").first
+    assert title.evaluate("text => getComputedStyle(text).fill") == colour
     options: dict[str, object] = {"resultTypes": ["violations"]}
     if scheme == "dark":
         options["runOnly"] = ["color-contrast"]  # nothing but colours differs
-    violations = axe.run(opened.page, options=options).response["violations"]
+    violations = axe.run(opened, options=options).response["violations"]
     serious = [v for v in violations if v["impact"] in {"serious", "critical"}]
     assert [(v["id"], v["nodes"][0]["html"][:200]) for v in serious] == []
-
-
-def test_charts_follow_the_colour_scheme(opened: Opened) -> None:
-    colours = []
-    for scheme in ("light", "dark"):
-        opened.page.emulate_media(color_scheme=scheme)
-        bring_into_view(opened.page)
-        title = opened.page.locator(f"{BOARD} .chart .ytitle").first
-        colours.append(title.evaluate("text => getComputedStyle(text).fill"))
-    assert colours == ["rgb(31, 35, 40)", "rgb(230, 237, 243)"]
 
 
 def test_every_table_is_there_without_scripts(browser: Any, hostile: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
+from benchmark.core.errors import UserError
 from benchmark.core.sanitize import visible
 from benchmark.pool.pairs import Written
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
@@ -29,9 +30,8 @@ def test_markdown_escapes_and_emphasises() -> None:
 
 def test_text_from_the_web_is_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table("T", ["f", "c"], [plain("a\x1b[31mred\u202e", "![](http://x/y.png)<img src=x>`")])
-    assert "| a\\\\x1b\\[31mred\\\\u202e | !\\[](http://x/y.png)\\<img src=x>\\` |" in to_markdown(
-        "T", "", [table]
-    )
+    shown = "| a\\\\x1b\\[31mred\\\\u202e | !\\[](http://x/y.png)\\<img src=x>\\` |"
+    assert shown in to_markdown("T", "", [table])
     print_tables([table])
     printed = capsys.readouterr().out
     assert "a\\x1b[31mred\\u202e" in printed
@@ -44,6 +44,23 @@ def test_the_terminal_prints_each_note_once(capsys: pytest.CaptureFixture[str]) 
     assert printed.count("why") == 1
     assert printed.count("x|y") == 2
     assert "**2**" not in printed
+
+
+def test_only_the_lines_between_the_markers_change() -> None:
+    table = Table("", ["filter", "C"], [plain("clip", "1.0"), plain("random", "0.5")], ["Note."])
+    around = "before\n<!-- leaderboard{} -->\n{}\n<!-- /leaderboard -->\nafter\n"
+    header = "| filter | C |\n| --- | ---: |\n| clip | 1.0 |\n"
+    for rows, shown in (
+        ("", f"{header}| random | 0.5 |\n\nNote."),
+        (": 1 rows", f"{header}\nThe first 1 of 2 rows."),
+        (": 2 rows", f"{header}| random | 0.5 |\n\nNote."),
+    ):
+        published = publish(
+            around.format(rows, "old"), {"findings": table, "leaderboard": table}, "README.md"
+        )
+        assert published == around.format(rows, shown)
+    with pytest.raises(UserError, match=r"README\.md must have the lines <!-- leaderboard -->"):
+        publish("nothing here", {"leaderboard": table}, "README.md")
 
 
 def test_numbers_are_never_folded(capsys: pytest.CaptureFixture[str]) -> None:
