@@ -6,6 +6,7 @@ below a node with a `_target_` are the arguments of its class.
 """
 
 import re
+from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, Union
 
@@ -44,6 +45,7 @@ TYPES: dict[str, Any] = {
 }
 
 
+@cache  # a sweep checks each of its jobs
 def setting_types() -> dict[str, Any]:
     """Return the types of all settings by their names; a mapping is a group of settings."""
     types: dict[str, Any] = {group: NODES if group in COMBINED else NODE for group in GROUPS}
