@@ -45,7 +45,7 @@ BuildOnce = Callable[[str, Callable[[Path], object]], Path]
 
 # Modules that take minutes: at the end of the order one of them would run alone.
 LONGEST = (
-    "test_launched", "test_lost_processes", "test_real_data", "test_results_kept",
+    "test_launched", "test_real_data", "test_results_kept", "test_figures",
 )  # fmt: skip
 
 

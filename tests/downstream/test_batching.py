@@ -36,7 +36,7 @@ def test_a_small_batch_is_one_group() -> None:
     assert (sorted(rows.tolist()), longest) == ([0, 1, 2], 9)
 
 
-@pytest.mark.slow  # each process imports transformers
+@pytest.mark.full  # each process imports transformers
 def test_stored_images_have_the_pixels_of_decoded_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,7 +64,7 @@ def test_ray_reports_no_usage(monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_workers_without_a_home_folder_leave_nothing(
     build_once: BuildOnce, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -12,7 +12,7 @@ from benchmark.core.uids import UidArray, UidIndex, read_subset, read_uid_column
 from tests.command_line import Run
 from tests.demos import draw, link
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 DEMO = [
     "pool.demo.pairs=600",
     "pool.demo.shard_size=300",

@@ -60,6 +60,7 @@ class Holder:
         """Answer once it has a place."""
 
 
+@pytest.mark.full
 def test_a_wait_for_a_place_on_ray_is_said_once(
     ray: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -10,7 +10,7 @@ from tests.benchmark.run.test_hub_data_set import CHOOSE, write_data_set
 from tests.command_line import Run
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_two_workers_choose_the_pairs_of_one(run: Run, tmp_path: Path) -> None:
     pool, chosen = write_data_set(tmp_path / "hub"), []
     for workers in (1, 2):

@@ -94,15 +94,10 @@ def pool(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         yield "s3://bucket/new"
 
 
-FULL = pytest.mark.full
-CASES = [
-    pytest.param(0, SOME, SOME, marks=FULL),
-    pytest.param(1, SOME, SOME, marks=FULL),
-    (1, STREAM, STREAM),
-]
-
-
-@pytest.mark.parametrize(("rank", "pool", "settings"), CASES, indirect=["pool"])
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("rank", "pool", "settings"), [(0, SOME, SOME), (1, SOME, SOME), (1, STREAM, STREAM)], indirect=["pool"]
+)
 def test_the_others_end_with_one_line_and_the_next_start_goes_on(
     rank: int, pool: str, settings: Sequence[str], tmp_path: Path
 ) -> None:
@@ -149,6 +144,7 @@ def trained(cache: Path, model: str) -> tuple[list[float], dict[str, torch.Tenso
     return [loss for _, loss in report["losses"]], weights
 
 
+@pytest.mark.full
 def test_a_killed_launch_of_two_caches_ends_as_one_process(
     build_once: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 
 from benchmark.run.config import CONF
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 ROOT = CONF.parent
 
 

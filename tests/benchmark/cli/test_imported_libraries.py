@@ -51,7 +51,7 @@ def test_a_plan_finds_trainings_and_results_without_torch(
     assert not imported(HEAVY, *([*command, seeds, "plan=true"] for seeds in ("seed=0", "seed=0,1")))[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_cached_scores_of_a_model_import_no_torch(run: Run, small_demo: list[str]) -> None:
     select = ["task=select", *small_demo, "size.samples=20000", "engine.workers=1"]
     commands = [[*select, f"filter={name}"] for name in ("clip", "icc", "normsim")]

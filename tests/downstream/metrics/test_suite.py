@@ -126,7 +126,7 @@ def test_the_golden_run_of_coco(shared_data):
     }
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_meteor_is_what_its_jar_computes():
     """METEOR of a paraphrase, a stem, only function words, an identical text, nothing in common, nothing at all."""
     pairs = {

@@ -88,8 +88,18 @@ def test_a_figure_names_its_paper_and_its_command(name: str) -> None:
     check_settings(compose_config("task=figure", f"figure={name}", *given.split()), ["figure"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+IN_CI = {
+    "ava_2",
+    "ds_clip_4",
+    "icc_5",
+    "parrot_1",
+    "parrot_14",
+}  # one of each kind; all of them take a minute
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in IN_CI else pytest.mark.full) for n in NAMES]
+)
 def test_every_figure_is_drawn_on_a_small_demo(
     name: str, run: Run, build_once: BuildOnce, cache: Path, tmp_path: Path
 ) -> None:

@@ -138,7 +138,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatc
     torch.testing.assert_close(weights["cut"].weights, weights["whole"].weights)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_two_processes_train_as_one(tmp_path):
     base = tmp_path / "base"
     shutil.copytree(demo_model("roberta"), base)
