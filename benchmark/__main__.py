@@ -12,13 +12,12 @@ from hydra.core.hydra_config import HydraConfig
 
 from benchmark.cli.help_text import answer
 from benchmark.cli.jobs import compose_jobs, compose_run, job_of, make_job, planned_sweeps, print_plan
-from benchmark.cli.mistakes import end_with_error, end_with_mistakes, explain_command
+from benchmark.cli.mistakes import end_with_error, end_with_mistakes
 from benchmark.cli.overrides import normalised
 from benchmark.cli.own_parts import name_own_parts
 from benchmark.cli.process import raise_if_stopped, set_environment, stop_on_signals
-from benchmark.core.errors import MistakesError
 from benchmark.core.progress import configure_logging
-from benchmark.run.config import CONF, TYPED, explain_all, register_resolvers
+from benchmark.run.config import CONF, TYPED, register_resolvers
 
 if TYPE_CHECKING:
     from benchmark.run.job import Job
@@ -39,7 +38,7 @@ def run_single(make: Callable[[], Job]) -> None:
             end_with_mistakes(finished.failure, exit_code=1)
     except Exception as error:  # here: Hydra would print the overrides before main sees it, with passwords
         raise_if_stopped()
-        end_with_error(error, explain_all)
+        end_with_error(error, sys.argv[1:])
 
 
 def main() -> None:
@@ -66,13 +65,11 @@ def main() -> None:
                 run_single(lambda: job_of(composed))
             else:
                 with_hydra(lambda cfg: run_single(lambda: make_job(cfg, HydraConfig.get())))()
-        except MistakesError as error:
-            end_with_mistakes(*error.lines)
         except Exception as error:
             raise_if_stopped()
             if isinstance(error, OSError) and any(a.startswith("hydra.run.dir=") for a in sys.argv):
                 end_with_mistakes(f"hydra.run.dir={error.filename} cannot be made ({error.strerror})")
-            end_with_error(error, lambda error: [explain_command(error, sys.argv[1:])])
+            end_with_error(error, sys.argv[1:])
 
 
 if __name__ == "__main__":

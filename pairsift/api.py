@@ -241,7 +241,8 @@ def train(
     opened = pool if isinstance(pool, Pool) else _job(None, {"pool": pool}).pool
     index_tars(opened, LocalEngine(device))
     subset = open_subset(opened, selection)
-    return train_model(model, subset, selection.sha256, resolved, NoTracker(), []).folder
+    trained = train_model(model, subset, selection.sha256, resolved, NoTracker(), [])
+    return Path(trained.checkpoint).parent
 
 
 @_checked

@@ -77,7 +77,7 @@ def test_a_papers_command_would_start(command: str, monkeypatch: pytest.MonkeyPa
     check(command)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     "overrides", dict.fromkeys(o for o in ON_DEMO if "task=" not in o and "FOLDER" not in o)
 )

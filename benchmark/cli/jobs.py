@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from benchmark.cli.mistakes import explain_command, name_job
 from benchmark.cli.overrides import GROUPS, OPTIONS, parse_overrides, sweep_values
 from benchmark.core.errors import MistakesError, UserError
-from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain_all
+from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain
 
 if TYPE_CHECKING:
     from benchmark.run.job import Job
@@ -149,7 +149,7 @@ def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
             made.check()
             checked.append(made)
         except USER_ERRORS as error:
-            mistakes[job.name] = explain_all(error)
+            mistakes[job.name] = error.lines if isinstance(error, MistakesError) else [explain(error)]
     _refuse(mistakes, [job.name for job in jobs])
     return checked
 

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -16,6 +16,7 @@ from hydra.errors import InstantiationException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 
 from benchmark.cli.overrides import GROUPS
+from benchmark.core.errors import MistakesError
 from benchmark.core.launch import torch_distributed
 from benchmark.core.paths import remote_paths
 from benchmark.core.sanitize import redact, visible
@@ -51,18 +52,20 @@ def end_with_mistakes(*lines: str, exit_code: int = 2) -> NoReturn:
     sys.exit(exit_code)
 
 
-def end_with_error(error: Exception, explain_lines: Callable[[Exception], Sequence[str]]) -> NoReturn:
+def end_with_error(error: Exception, arguments: Sequence[str]) -> NoReturn:
     """End with the lines on a mistake of the user, or with the traceback of any other error, without credentials."""
+    if isinstance(error, MistakesError):
+        end_with_mistakes(*error.lines)
     own = own_bug(error)
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         end_with_mistakes(f"{error.strerror}: {error.filename}")
     if isinstance(error, USER_ERRORS) and not own:
         try:
-            lines = explain_lines(error)
+            line = explain_command(error, arguments)
         except InstantiationException:
             pass  # of another error than the user's
         else:
-            end_with_mistakes(*lines)
+            end_with_mistakes(line)
     sys.stderr.write(redact("".join(traceback.format_exception(error))))
     end_with_mistakes(*([own] if own else []), exit_code=1)
 

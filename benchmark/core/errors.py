@@ -31,8 +31,11 @@ class MistakesError(UserError):
     """Several mistakes of a user; each of `lines` is printed as one line."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__("; and ".join(lines))
+        super().__init__(list(lines))  # as they are: a worker's error is pickled
         self.lines = list(lines)
+
+    def __str__(self) -> str:
+        return "; and ".join(self.lines)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from benchmark.core.cached_files import PROJECT
-from benchmark.core.errors import MistakesError, UserError, did_you_mean
+from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_folder, remote_paths
 from benchmark.core.requirements import AbsentError, OnFirstUseError
 from benchmark.core.sanitize import map_texts, redact
@@ -270,11 +270,6 @@ def recorded(cfg: Any) -> Any:
     """Return `resolved(cfg)` with infinities and NaN as strings, for JSON, and URLs without credentials."""
     plain = json.loads(json.dumps(resolved(cfg)), parse_constant=lambda n: n.removesuffix("inity").lower())
     return map_texts(plain, lambda text: redact(remote_paths(text)))
-
-
-def explain_all(error: Exception) -> list[str]:
-    """Return a line for each mistake of the user that is behind an error, see `explain`."""
-    return error.lines if isinstance(error, MistakesError) else [explain(error)]
 
 
 def explain(error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from benchmark.run.config import recorded, resolved
 from benchmark.run.identity import evaluation_identity, portable_hash
 from benchmark.run.job import Job
 from benchmark.run.output import Finished, failure_text, print_result
-from benchmark.run.train import Trained
 from downstream.metrics.metric import Metric, failure
 from downstream.models.base import Downstream, model_folder
 from downstream.models.published import Published, PublishedCaptioner, PublishedCaptions, PublishedClip
@@ -32,29 +31,24 @@ SOURCES = ("checkpoint", "captions", "clip.model", "captioner.checkpoint")
 EVALUATION = "evaluation"  # the set, and the metric, of an evaluation that failed as a whole
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A loaded model to evaluate, the name that the report shows, and all that its metrics depend on."""
-
-    model: Downstream | Published
-    label: str
-    identity: dict[str, Any]
+# A loaded model to evaluate, the name that the report shows, and all that its metrics depend on.
+Candidate = tuple[Downstream | Published, str, dict[str, Any]]
 
 
 def evaluate(job: Job) -> Finished | None:
     """Evaluate one model or file of captions, write its record, and print its metrics as JSON."""
     if not is_main_process():
         return None
-    candidate = _candidate(job)
+    model, label, identity = _candidate(job)
     config = {"evalset": evaluation_identity(job.cfg), "metrics": recorded(job.cfg.metrics)}
-    slug = re.sub(r"[^\w.-]+", "-", candidate.label).strip("-.") or "model"
-    run_id = f"{slug}-{portable_hash(candidate.identity | config)}"
+    slug = re.sub(r"[^\w.-]+", "-", label).strip("-.") or "model"
+    run_id = f"{slug}-{portable_hash(identity | config)}"
     # Not in the checkpoint's folder: the captions that a run left there are its result's.
     folder = job.results_dir / Evaluation.SCHEMA.folder / run_id
-    evaluations = evaluate_model(job, candidate.model, folder)
+    evaluations = evaluate_model(job, model, folder)
     if not evaluations:
-        raise UserError(f"no evaluation set fits {candidate.label}; choose others with evalset=...")
-    record = Evaluation(run_id, candidate.label, candidate.identity, evaluations, config, **provenance())
+        raise UserError(f"no evaluation set fits {label}; choose others with evalset=...")
+    record = Evaluation(run_id, label, identity, evaluations, config, **provenance())
     path = write_record(job.results_dir, record)
     log.info("evaluate: %s", path)
     printed = {name: [asdict(metric) for metric in of_set] for name, of_set in evaluations.items()}
@@ -83,7 +77,7 @@ def _candidate(job: Job) -> Candidate:
     else:
         published = PublishedCaptioner(**resolved(task.captioner))
     published.load(job.device)
-    return Candidate(published, published.label, published.identity())
+    return published, published.label, published.identity()
 
 
 def _trained(job: Job) -> Candidate:
@@ -96,8 +90,7 @@ def _trained(job: Job) -> Candidate:
         raise UserError(f"task.checkpoint={folder} must be a folder that task=train printed")
     ((name, model),) = job.models.items()
     model.load(folder, job.device)
-    identity = {"class": name, "revision": revision(model_folder(folder))}
-    return Candidate(model, folder.resolve().name, identity)
+    return model, folder.resolve().name, {"class": name, "revision": revision(model_folder(folder))}
 
 
 def evaluate_model(job: Job, model: Downstream | Published, folder: Path) -> dict[str, list[Metric]]:
@@ -108,17 +101,18 @@ def evaluate_model(job: Job, model: Downstream | Published, folder: Path) -> dic
     return evaluations
 
 
-def evaluate_trained(job: Job, model: Downstream, trained: Trained, folder: Path) -> DownstreamResult:
-    """Return the part of a result on one trained model; the loss curve goes to ``losses.json`` in `folder`.
+def evaluate_trained(
+    job: Job, model: Downstream, trained: DownstreamResult, folder: Path
+) -> DownstreamResult:
+    """Return the result of one trained model with its metrics; the loss curve goes to ``losses.json`` in `folder`.
 
     An evaluation that fails is one absent metric, as the training and the other models must not be lost.
     """
     try:
-        if trained.report.losses:
-            write_text(folder / "losses.json", json.dumps(trained.report.losses))
+        if trained.training.losses:
+            write_text(folder / "losses.json", json.dumps(trained.training.losses))
         evaluations = evaluate_model(job, model, folder)
     except Exception as error:
         reason = failure(f"the evaluation of {model.name}", error)
         evaluations = {EVALUATION: [Metric(EVALUATION, None, reason, 0, "")]}
-    report, path = replace(trained.report, losses=()), str(trained.folder / "model")
-    return DownstreamResult(path, report, trained.missing, trained.other_captions, evaluations)
+    return replace(trained, training=replace(trained.training, losses=()), evaluations=evaluations)

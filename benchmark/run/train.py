@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from benchmark.core.hashes import hash_text
 from benchmark.core.launch import is_first_to_end, is_main_process, process_count
 from benchmark.core.paths import cache_dir, cache_folder, user_path
 from benchmark.core.storage import is_remote
+from benchmark.results.result import DownstreamResult
 from benchmark.results.trackers import Tracker
 from benchmark.run.identity import (
     make_run_id,
@@ -31,25 +31,12 @@ from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet
 from downstream.evaluation.validation import make_validation
 from downstream.models.base import Trainable
-from downstream.training.train_report import TrainReport, finished
+from downstream.training.train_report import finished
 
 if TYPE_CHECKING:
     import torch
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A training that has finished, and its folder.
-
-    `report`, `missing` and `other_captions` are those of `DownstreamResult`.
-    """
-
-    folder: Path
-    report: TrainReport
-    missing: dict[str, int]
-    other_captions: dict[str, int]
 
 
 def train(job: Job) -> None:
@@ -68,7 +55,7 @@ def train(job: Job) -> None:
     reach_tars(subset, job.device)
     job.tracker.start(run_facts(job, make_run_id(job, subset.captions.sha256), len(subset.epochs[0])))
     for name in job.models:
-        print_result(str(train_for(job, name, subset, sha256).folder))
+        print_result(str(Path(train_for(job, name, subset, sha256).checkpoint).parent))
 
 
 def find_pool(job: Job) -> None:
@@ -104,7 +91,7 @@ def reach_tars(subset: AnySubset, device: torch.device) -> None:
     copy_from_main(list(places.values()), device)
 
 
-def train_for(job: Job, name: str, subset: AnySubset, sha256: str) -> Trained:
+def train_for(job: Job, name: str, subset: AnySubset, sha256: str) -> DownstreamResult:
     """Train the job's model `name` on the subset, or load it."""
     sets = job.evaluation_sets if is_main_process() else []
     return train_model(job.models[name], subset, sha256, job.device, job.tracker, sets)
@@ -117,8 +104,8 @@ def train_model(
     device: torch.device,
     tracker: Tracker,
     sets: Sequence[EvaluationSet | ClassificationSet],
-) -> Trained:
-    """Train one model, or load it if the same training has been finished before.
+) -> DownstreamResult:
+    """Train one model, or load it if the same training has been finished before; return its result so far.
 
     Args:
         sha256: hash of the pairs of `subset`, see `training_input`.
@@ -146,4 +133,4 @@ def train_model(
         for seen, loss in report.losses:
             tracker.log({f"{model.name}/loss": loss}, step=seen)
     other_captions = dict(subset.captions.counts()) if subset.captions.by_uid else {}
-    return Trained(folder, report, dict(subset.missing), other_captions)
+    return DownstreamResult(str(folder / "model"), report, dict(subset.missing), other_captions, {})

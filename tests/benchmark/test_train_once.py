@@ -7,7 +7,8 @@ import torch
 
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
-from benchmark.run.train import Trained, train_model
+from benchmark.results.result import DownstreamResult
+from benchmark.run.train import train_model
 from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
 from downstream.models.dual_encoder import DualEncoder
 from downstream.training.trainer import TrainConfig
@@ -41,7 +42,7 @@ def test_validation_finds_the_same_training(
     towers = str(save_vit(tmp_path / "vit")), str(save_bert(tmp_path / "bert", ["a photo of thing number"]))
     trackers = Recorder(), Recorder(), Recorder()
 
-    def trained(tracker: Recorder, every: int | None, seed: int = 0) -> Trained:
+    def trained(tracker: Recorder, every: int | None, seed: int = 0) -> DownstreamResult:
         config = TrainConfig(16, 4, 1e-3, log_every=1, validate_every=every, seed=seed)
         model = DualEncoder(*towers, config, False, False, 16, 5, UNLOCKED)
         return train_model(model, subset, "ab", CPU, tracker, pair)
@@ -51,10 +52,10 @@ def test_validation_finds_the_same_training(
     assert said == ["dual_encoder: training on 8 pairs for 2 epochs (16 samples)"], (
         "once: the second is found"
     )
-    assert first.folder == second.folder
-    assert first.report == second.report
+    assert first.checkpoint == second.checkpoint
+    assert first.training == second.training
     assert trackers[0].losses() == trackers[1].losses()  # read from the report
     assert len(trackers[1].losses()) == 4
-    assert trained(trackers[2], 8, seed=1).folder != first.folder
+    assert trained(trackers[2], 8, seed=1).checkpoint != first.checkpoint
     validated = [step for step, row in trackers[2].rows if "dual_encoder/validation/text_to_image_R@1" in row]
     assert validated == [8, 16]

@@ -25,7 +25,7 @@ from tests.demos import draw, link
 from tests.pools import rows, write_pool
 from tests.servers import s3_server
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 ROOT = Path(__file__).resolve().parents[2]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 # With caches of their own, a node has the cache of its rank, and works there.
@@ -94,7 +94,6 @@ def pool(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         yield "s3://bucket/new"
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("rank", "pool", "settings"), [(0, SOME, SOME), (1, SOME, SOME), (1, STREAM, STREAM)], indirect=["pool"]
 )
@@ -144,7 +143,6 @@ def trained(cache: Path, model: str) -> tuple[list[float], dict[str, torch.Tenso
     return [loss for _, loss in report["losses"]], weights
 
 
-@pytest.mark.full
 def test_a_killed_launch_of_two_caches_ends_as_one_process(
     build_once: Callable[..., Path], tmp_path: Path
 ) -> None:

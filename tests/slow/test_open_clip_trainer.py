@@ -13,7 +13,7 @@ from tests.command_line import run_main
 from tests.demos import demo_model
 from tests.pools import rows, write_pool
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 
 def test_open_clip_trains_a_step_on_resharded_tars(tmp_path: Path) -> None:

@@ -227,8 +227,10 @@ def certainty_notes(compared: Sequence[Compared]) -> list[str]:
     families: dict[str, dict[str, None]] = {}
     for of in compared:
         sizes = " and ".join(size_text(size) for size in sorted({entry.size for entry in of.entries}))
-        family = f"all {of.comparison.pairs} pairs of {len(of.entries)} filters at {sizes}"
-        if of.comparison.pairs:
+        pairs = of.comparison.pairs
+        family = f"all {pairs} pairs" if pairs > 1 else "the only pair"
+        family += f" of {len(of.entries)} filters at {sizes}"
+        if pairs:
             families.setdefault(family, {})[f"{of.measure.label} on {of.measure.evaluation}"] = None
     noises = dict.fromkeys(noise for of in compared if of.entries for noise in of.noises or [OVER_IMAGES])
     better = [f"{BETTER} {family}, by {', by '.join(names)}." for family, names in families.items()]

@@ -38,7 +38,7 @@ def scoring_costs(entries: Sequence[Entry]) -> ScoringCosts:
         known = (run.scoring.cpu_seconds for run in on_cpu if run.scoring.cpu_seconds is not None)
         measured[entry.label] = next(known, None)
         if measured[entry.label] is not None:
-            machines[entry.runs[0].machine].append(entry.label)
+            machines[entry.runs[0].machine or "an unknown machine"].append(entry.label)
     if not machines:
         clock: dict[str, float | None] = {entry.label: entry.runs[0].scoring.seconds for entry in entries}
         return ScoringCosts("worker s", "seconds of scoring, summed over workers", clock, [])

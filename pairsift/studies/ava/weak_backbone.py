@@ -44,12 +44,12 @@ def weak_backbone(job: Job) -> None:
     model = hydra.utils.instantiate(job.cfg.weak_backbone, _convert_="all", _partial_=True)(labels=labels)
     job.tracker.start(run_facts(job, f"weak_backbone-{make_run_id(job, None)}", len(subset.epochs[0])))
     trained = train_model(model, subset, sha256, job.device, job.tracker, [])
-    report, (lowest, constant) = trained.report, labels.references()
+    report, (lowest, constant) = trained.training, labels.references()
     loss = "unknown" if report.final_loss is None else f"{report.final_loss:.3f}"
     after = f"{report.samples_seen:,} samples, {report.samples_per_second:.0f}/s"
     bounds = f"best constant {constant:.3f}, optimum {lowest:.3f}"
     log.info("weak backbone: loss %s of the last batch after %s (%s)", loss, after, bounds)
-    print_result(str(trained.folder / "model"))
+    print_result(trained.checkpoint)
 
 
 def labelled(selection: Selection, labels: TopicLabels) -> Selection:

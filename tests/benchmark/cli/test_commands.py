@@ -266,7 +266,7 @@ def test_help_lists_groups_examples_and_configs(run: Run) -> None:
     assert run("--version").stdout == f"pairsift {version('pairsift')}\n"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("group", ["filter", "task", "downstream", "pool", "metrics", "selector", "evalset"])
 def test_help_names_settings_that_are_accepted(run: Run, group: str) -> None:
     """The names and defaults of the listed settings, typed as they are listed, are the same configuration."""

@@ -68,7 +68,7 @@ def _tokens_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_tokens_once")
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "meteor" else name for name in NAMES]
+    "name", [pytest.param(name, marks=pytest.mark.full) if name == "meteor" else name for name in NAMES]
 )
 def test_a_metric_keeps_the_contract(name: str) -> None:
     package, header = (FOLDER / f"{name}.yaml").read_text().splitlines()[:2]
