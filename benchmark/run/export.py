@@ -3,7 +3,6 @@
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,8 @@ from benchmark.core.locks import locked
 from benchmark.core.output_folder import writable_folder
 from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.temporaries import is_temporary
-from benchmark.core.uids import UidArray, UidIndex, read_subset, write_subset
+from benchmark.core.uids import read_subset, write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
-from benchmark.pool.pool import Pool
 from benchmark.results.ngrams import count_ngrams
 from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
 from benchmark.results.report.report_data import eval_results
@@ -26,12 +24,8 @@ from benchmark.run.open_samples import open_readable
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
-from benchmark.scoring.feature_cache import load_features
-from benchmark.scoring.shard_reader import features_path
 from benchmark.selection.selection import Selection, subset_files
-from filters.base import Reader
 from filters.english import language_detector
-from filters.ocr.features import TextDetection
 
 log = logging.getLogger(__name__)
 COUNTED, SHOWN = 100_000, 10  # n-grams
@@ -75,7 +69,6 @@ def _export(job: Job, output: Path | None) -> None:
     else:
         log.info("export: results_dir=%s has no run on this subset; no eval_results.jsonl", job.results_dir)
     captions = caption_statistics(folder / "subset.parquet", written.pairs)
-    captions = replace(captions, text_rate=text_rate(pool, job.filter, selection.uids))
     write_text(folder / "README.md", data_card(manifest, written, [f.name for f in files], captions, same))
     print_result(str(folder))
 
@@ -116,21 +109,6 @@ def caption_statistics(pairs: Path, count: int) -> CaptionStatistics:
     fractions = {name: number / detected for name, number in languages.most_common(SHOWN_LANGUAGES)}
     lengths = {"words": Lengths.of(words), "characters": Lengths.of(characters)}
     return CaptionStatistics(lengths, ngrams, fractions, detected)
-
-
-def text_rate(pool: Pool, scorer: Reader, uids: UidArray) -> float | None:
-    """Return the fraction of images with text among those that `scorer`'s cached features know; None without any."""
-    features = scorer.all_features().values()
-    detection = next((part for part in features if isinstance(part, TextDetection)), None)
-    index, text = UidIndex(uids), np.full(len(uids), np.nan)
-    for path in [features_path(pool, shard, detection) for shard in pool.tars] if detection else []:
-        if path.is_file():
-            table = load_features(path)
-            rows = np.flatnonzero(index.find(table.uids) >= 0)
-            polygons = table.take(rows)["polygons"]
-            text[index.find(table.uids[rows])] = [len(of_image) > 0 for of_image in polygons]
-    known = text[~np.isnan(text)]
-    return float(known.mean()) if len(known) else None
 
 
 def _languages(pairs: Path, count: int) -> Iterator[str]:

@@ -50,8 +50,6 @@ class CaptionStatistics:
     # Fractions of the most frequent languages by ISO 639 code; empty if none were detected.
     languages: Mapping[str, float]
     detected: int  # number of captions with a detected language
-    # Fraction of the images that the filter looked at with a text area; None if it looked at none.
-    text_rate: float | None = None
 
 
 def data_card(

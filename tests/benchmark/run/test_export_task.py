@@ -12,21 +12,14 @@ import pytest
 from huggingface_hub import DatasetCard
 
 from benchmark.core.records import write_record
-from benchmark.core.uids import decode_uids, encode_uids, read_subset
-from benchmark.engine.local import LocalEngine
-from benchmark.pool.pool import Pool
-from benchmark.run.export import caption_statistics, text_rate
-from benchmark.scoring.score_pool import score_pool
+from benchmark.core.uids import decode_uids, read_subset
+from benchmark.run.export import caption_statistics
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, Selector
-from filters.composite import Cascade
-from filters.no_text import NoText
-from filters.random import Random
 from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.command_line import Run, assert_one_line
 from tests.extras import hide_extra, needs_extra
-from tests.filters.ocr.spotters import PlantedText
-from tests.pools import rows, write_metadata, write_tar
+from tests.pools import rows, write_metadata
 
 RANDOM = ["pool=img2dataset", "filter=random", "engine.workers=1"]
 
@@ -142,20 +135,3 @@ def test_languages_of_captions(tmp_path: Path) -> None:
     texts = ["a dog on the beach with a ball", "ein Hund mit einem Ball am Strand", "the house on the hill"]
     found = caption_statistics(write_pairs(tmp_path, texts), 3)
     assert found.languages == {"en": 2 / 3, "de": 1 / 3}
-
-
-def test_images_with_text_are_counted_where_the_filter_looked(tmp_path: Path) -> None:
-    samples = rows(4)
-    write_tar(tmp_path / "0.tar", samples)
-    made = Pool("p", str(tmp_path))
-    needs = frozenset({"image"})
-    (batch,) = made.batches(made.shards(needs)[0], needs, 9, Counter())
-    area = ([0, 0, 9, 0, 9, 9, 0, 9], "word")
-    no_text = NoText(PlantedText({PlantedText.name(batch.images[2]): [area]}))
-    scorer = Cascade({"first": Random(0), "last": no_text}, {"first": "50%"})
-    uids = encode_uids([sample.uid for sample in samples])
-    assert text_rate(made, scorer, uids) is None
-    score_pool(made, no_text, LocalEngine("cpu", 1))
-    assert text_rate(made, scorer, uids) == 0.25
-    assert text_rate(made, scorer, uids[[1, 2]]) == 0.5
-    assert text_rate(made, Random(0), uids) is None
