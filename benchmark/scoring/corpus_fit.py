@@ -20,14 +20,13 @@ from benchmark.core.locks import locked
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
 from benchmark.core.paths import atomic_folder, write_cached
 from benchmark.core.progress import tracked
-from benchmark.core.uids import UID_DTYPE, first_of_each, sort_uids, unite_uids
+from benchmark.core.uids import UID_DTYPE, UidIndex, first_of_each, read_subset, sort_uids, unite_uids
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import FeatureTable, load_features
 from benchmark.scoring.score_folder import fit_folder
 from benchmark.scoring.shard_reader import PoolBatches, features_path
-from benchmark.scoring.survivors import Survivors
 from filters.embeddings.corpus import ByUid, CorpusFilter, Fill, PieceWork
 
 WORDS = {"high": "f0", "low": "f1"}  # the files of the uids, and the words in them
@@ -42,7 +41,7 @@ class MappedCorpus:
     """
 
     def __init__(
-        self, paths: Sequence[Path], folder: Path, engine: Engine, survivors: Survivors | None = None
+        self, paths: Sequence[Path], folder: Path, engine: Engine, survivors: Path | None = None
     ) -> None:
         self.shards: Sequence[Iterable[Batch]] = ()
         self.folder = folder
@@ -58,7 +57,7 @@ class MappedCorpus:
         if not intact(folder):
             uids = unite_uids([np.empty(0, UID_DTYPE), *(load_features(path).uids for path in self._paths)])
             if self._survivors:
-                uids = uids[self._survivors.index().find(uids) >= 0]
+                uids = uids[UidIndex(read_subset(self._survivors)).find(uids) >= 0]
             with atomic_folder(folder) as temporary:
                 for name, word in WORDS.items():
                     save_array(temporary / f"{name}.npy", uids[word])
@@ -142,9 +141,7 @@ def _distinct(table: FeatureTable) -> npt.NDArray[np.int64]:
     return order[first_of_each(table.uids[order][::-1])[::-1]]
 
 
-def fit_on_corpus(
-    pool: Pool, scorer: CorpusFilter, engine: Engine, survivors: Survivors | None = None
-) -> Seconds:
+def fit_on_corpus(pool: Pool, scorer: CorpusFilter, engine: Engine, survivors: Path | None = None) -> Seconds:
     """Fit the filter on the cached features of the pool, or of the `survivors`; return the seconds that it took.
 
     The results stay in a folder, with the seconds of the attempt that finished them.

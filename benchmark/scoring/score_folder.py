@@ -3,29 +3,29 @@
 from contextlib import nullcontext
 from pathlib import Path
 
-from benchmark.core.cached_files import remove_cached
-from benchmark.core.hashes import hash_text
+from benchmark.core.cached_files import intact, remove_cached
+from benchmark.core.hashes import hash_bytes, hash_text
 from benchmark.core.locks import locked
 from benchmark.core.paths import cache_folder
+from benchmark.core.uids import UidArray, write_subset
 from benchmark.pool.layout import Shard, identify
 from benchmark.pool.pool import Pool
 from benchmark.scoring.shard_reader import features_path
-from benchmark.scoring.survivors import Survivors
 from filters.base import Composite, Filter
 
 
-def score_folder(pool: Pool, scorer: Filter, survivors: Survivors | None = None) -> Path:
+def score_folder(pool: Pool, scorer: Filter, survivors: Path | None = None) -> Path:
     """Return the folder that holds the score parts of a filter on `pool`, see `score_paths`."""
     folder = _folder_of_filter(pool, scorer)
     # Ranks and corpus statistics belong to the whole pool: never reuse them for other shards.
     if _of_whole_pool(scorer):
         folder /= shards_key(pool, scorer)
     if scorer.corpus_dependent and survivors is not None:
-        folder /= f"among-{survivors.key}"
+        folder /= f"among-{survivors.stem}"
     return folder
 
 
-def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) -> dict[Shard, Path]:
+def score_paths(pool: Pool, scorer: Filter, survivors: Path | None = None) -> dict[Shard, Path]:
     """Return the path of the score part of every shard that the filter reads.
 
     A composite has a part for every shard that one of its filters reads: tars, metadata parquet, or both. Scores that
@@ -35,7 +35,18 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Survivors | None = None) 
     return {s: folder / f"{s.name}-{s.fingerprint}.parquet" for s in identify(scored_shards(pool, scorer))}
 
 
-def fit_folder(pool: Pool, scorer: Filter, survivors: Survivors | None) -> Path:
+def save_survivors(pool: Pool, uids: UidArray) -> Path:
+    """Write the sorted uids that a cascade's earlier filters keep, for the statistics of later filters, to the cache.
+
+    Returns the path, whose name is their hash.
+    """
+    path = cache_folder("survivors", pool.key) / f"{hash_bytes(uids.tobytes(), 16)}.npy"
+    if not intact(path):
+        write_subset(path, uids)
+    return path
+
+
+def fit_folder(pool: Pool, scorer: Filter, survivors: Path | None) -> Path:
     """Return the folder of a filter's fit: named as the folder of its score parts."""
     return cache_folder("fits") / score_folder(pool, scorer, survivors).relative_to(cache_folder("scores"))
 

@@ -15,12 +15,20 @@ from benchmark.core.batch import DUPLICATE_UID, counts
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, first_of_each, sort_uids, unite_uids
+from benchmark.core.uids import (
+    UID_DTYPE,
+    UidArray,
+    UidIndex,
+    first_of_each,
+    read_subset,
+    sort_uids,
+    unite_uids,
+)
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_fit import fit_on_corpus
-from benchmark.scoring.score_folder import score_paths
+from benchmark.scoring.score_folder import save_survivors, score_paths
 from benchmark.scoring.score_parts import (
     SCORING,
     add_filters,
@@ -32,7 +40,6 @@ from benchmark.scoring.score_parts import (
 from benchmark.scoring.score_table import ScoreTable, join_scores
 from benchmark.scoring.shard_reader import PoolBatches, check_columns, shards_without_features
 from benchmark.scoring.shard_work import ExtractShard, ScoreShard, run_on_shards
-from benchmark.scoring.survivors import Survivors, save_survivors
 from filters.base import Composite, Filter, Scores
 from filters.composite import Cascade
 from filters.embeddings.corpus import CorpusFilter
@@ -43,7 +50,7 @@ BY_DESIGN = {batch.NSFW, batch.DOWNLOAD_FAILED, batch.DUPLICATE_UID, batch.NO_SC
 SHARDS = {batch.SHARD_CORRUPT, batch.SHARD_EMPTY}  # count shards, not pairs
 
 
-def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> ScoreTable:
+def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Path | None = None) -> ScoreTable:
     """Score every sample of `pool`, or read the parts that an earlier run wrote (see `score_paths`).
 
     A filter whose scores depend on the corpus is fitted on the `survivors`, by default the whole pool, and scores
@@ -72,7 +79,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     return replace(load_parts(parts.values()), reused=reused, pool=pool)
 
 
-def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors | None = None) -> Seconds:
+def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Path | None = None) -> Seconds:
     """Gather a filter's statistics of the `survivors`, by default of the whole pool; extract its features first.
 
     Returns the seconds without the extraction; 0 for a filter that does not depend on the corpus.
@@ -84,7 +91,7 @@ def fit_filter(pool: Pool, scorer: Filter, engine: Engine, survivors: Survivors 
     if isinstance(scorer, CorpusFilter):
         return fit_on_corpus(pool, scorer, engine, survivors)
     started = now()
-    scorer.fit(PoolBatches(pool, scorer, None if survivors is None else survivors.index()))
+    scorer.fit(PoolBatches(pool, scorer, None if survivors is None else UidIndex(read_subset(survivors))))
     return since(started)
 
 
@@ -110,7 +117,7 @@ def load_parts(paths: Iterable[Path]) -> ScoreTable:
 
 
 def _score_composite(
-    pool: Pool, scorer: Composite, engine: Engine, survivors: Survivors | None, parts: Sequence[Path]
+    pool: Pool, scorer: Composite, engine: Engine, survivors: Path | None, parts: Sequence[Path]
 ) -> float:
     """Score with each of the composite's filters, write the parts; return the fraction of parts that were reused.
 
@@ -144,12 +151,12 @@ def _score_composite(
     return min(table.reused for table in tables)
 
 
-def _join_among(tables: Sequence[ScoreTable], survivors: Survivors | None) -> tuple[UidArray, list[Scores]]:
+def _join_among(tables: Sequence[ScoreTable], survivors: Path | None) -> tuple[UidArray, list[Scores]]:
     """Return the joined scores of the `survivors`, by default of all pairs; see `join_scores`."""
     uids, columns = join_scores(tables)
     if survivors is None:
         return uids, columns
-    rows = np.flatnonzero(survivors.index().find(uids) >= 0)
+    rows = np.flatnonzero(UidIndex(read_subset(survivors)).find(uids) >= 0)
     return uids[rows], [column[rows] for column in columns]
 
 

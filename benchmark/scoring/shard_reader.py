@@ -28,7 +28,6 @@ from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.feature_cache import FeatureTable, load_features, save_features
-from benchmark.scoring.survivors import take_among
 from filters.base import Features, Filter, Reader
 
 if TYPE_CHECKING:
@@ -146,6 +145,14 @@ class ShardReader:
             joint = JointPixels(preprocessing)
             self._pixels = {key: (joint, PixelWorkers(joint, processes, resolve_device(self.device)))}
         return self._pixels[key]
+
+
+def take_among(batches: Iterable[Batch], uids: UidIndex | MappedUids | None) -> Iterator[Batch]:
+    """Yield the samples of each batch that are among the `uids`; every batch if these are None."""
+    for batch in batches:
+        kept = batch if uids is None else batch.take(np.flatnonzero(uids.find(batch.uids) >= 0))
+        if kept:
+            yield kept
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,14 @@ from benchmark.core.devices import resolve_device
 from benchmark.core.errors import UserError
 from benchmark.core.locks import locked
 from benchmark.core.progress import progress
-from benchmark.core.uids import UID_DTYPE, UidIndex
+from benchmark.core.uids import UID_DTYPE, UidIndex, read_subset
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import score_paths
 from benchmark.scoring.score_parts import SCORING, read_part_info, write_part
-from benchmark.scoring.shard_reader import ShardReader, check_columns, shards_without_features
-from benchmark.scoring.survivors import Survivors, take_among
+from benchmark.scoring.shard_reader import ShardReader, check_columns, shards_without_features, take_among
 from filters.base import Filter, Reader, Scores
 from filters.embeddings.pool_embeddings import Targeted
 
@@ -53,7 +52,7 @@ class ScoreShard:
     scorer: Filter
     shards: Mapping[Shard, Path]  # the path of the part of each shard that is scored
     fitting: Seconds = field(default_factory=Seconds)  # of the fit, per shard
-    survivors: Survivors | None = None  # that the filter was fitted on and scores; None for the whole pool
+    survivors: Path | None = None  # that the filter was fitted on and scores; None for the whole pool
     _reader: ShardReader | None = None
     _index: UidIndex | None = None
 
@@ -66,7 +65,7 @@ class ScoreShard:
     def setup(self, device: str) -> None:
         """Load the filter's models."""
         self._reader = ShardReader(self.pool, device)
-        self._index = self.survivors.index() if self.survivors else None
+        self._index = UidIndex(read_subset(self.survivors)) if self.survivors else None
         if needs_setup(self.scorer):
             self.scorer.setup(resolve_device(device))
 

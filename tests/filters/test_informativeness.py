@@ -18,8 +18,8 @@ from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.workers import WORKER_RUNS
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import save_survivors
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.survivors import save_survivors
 from filters import informativeness
 from filters.base import Features
 from filters.informativeness import Informativeness

@@ -15,8 +15,8 @@ from benchmark.core.uids import read_subset, write_subset
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.content import pool_content
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import save_survivors
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.survivors import save_survivors
 from downstream.training.train_report import TrainReport, finished, mark_finished
 from filters.base import Features, Filter, Scores
 from tests.downstream.tiny_models import Recorder
@@ -70,7 +70,7 @@ def array(pool: Pool) -> Any:
 
 
 def survivors(pool: Pool) -> Any:
-    return read_subset(save_survivors(pool, numbered_uids(100)).path).tolist()
+    return read_subset(save_survivors(pool, numbered_uids(100))).tolist()
 
 
 def make(pool: Pool) -> list[Any]:

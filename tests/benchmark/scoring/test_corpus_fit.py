@@ -13,9 +13,8 @@ from benchmark.engine.local import LocalEngine
 from benchmark.engine.workers import Usage, record_workers
 from benchmark.pool.pool import Pool
 from benchmark.scoring import corpus_fit
-from benchmark.scoring.score_folder import fit_folder, remove_scores
+from benchmark.scoring.score_folder import fit_folder, remove_scores, save_survivors
 from benchmark.scoring.score_pool import fit_filter, score_pool
-from benchmark.scoring.survivors import save_survivors
 from filters.embeddings.corpus import CorpusFilter, PieceWork
 from filters.near_duplicates import NearDuplicates
 from filters.negcliploss import NegClipLoss

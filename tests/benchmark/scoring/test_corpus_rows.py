@@ -12,7 +12,6 @@ from benchmark.core.usage import Seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.scoring.corpus_fit import MappedCorpus
 from benchmark.scoring.feature_cache import save_features
-from benchmark.scoring.survivors import Survivors
 from tests.pools import hashed_uids, numbered_uids
 
 A, B, C = ("1" * 32, "2" * 32, "3" * 32)
@@ -27,8 +26,8 @@ def gather(
         save_features(path, uids, columns, {}, Seconds())
     survivors = None
     if among is not None:
-        survivors = Survivors(folder / "survivors.npy")
-        write_subset(survivors.path, among)
+        survivors = folder / "survivors.npy"
+        write_subset(survivors, among)
     corpus = MappedCorpus(paths, folder, LocalEngine("cpu", 1), survivors)
     return corpus.uids, corpus.embeddings("image")[:].ravel().tolist()
 
