@@ -1,6 +1,4 @@
-"""``task=dashboard``: a saved view and a report on W&B that compare the filters of a project."""
-
-from typing import TYPE_CHECKING
+"""``task=dashboard``: a saved view on W&B that compares the filters of a project."""
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
@@ -8,9 +6,6 @@ from benchmark.results.wandb_tracker import has_key
 from benchmark.run.config import evaluation_nodes
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-
-if TYPE_CHECKING:
-    from benchmark.results.wandb_dashboard import DashboardSettings
 
 # Model: the use of an evaluation set in its config, and the metric that filters are compared by there.
 COMPARED = {
@@ -22,30 +17,27 @@ COMPARED = {
 
 
 def dashboard(job: Job) -> None:
-    """Make the view and the report, or replace those of an earlier call; print their addresses."""
+    """Make the view, or replace an earlier call's; print its address."""
     require("dashboard")
     if not has_key():
         raise UserError("task=dashboard needs a W&B account; run `wandb login`, or set WANDB_API_KEY")
     import wandb
 
-    from benchmark.results.wandb_dashboard import save
+    from benchmark.results.wandb_dashboard import save, workspace
 
-    for url in save(dashboard_settings(job, job.cfg.task.entity or str(wandb.Api().default_entity))):
-        print_result(url)
+    task = job.cfg.task
+    entity = task.entity or str(wandb.Api().default_entity)
+    print_result(save(workspace(entity, task.project, task.title, *compared(job))))
 
 
-def dashboard_settings(job: Job, entity: str) -> "DashboardSettings":
-    """Return what is compared: the models and evaluation sets of the configuration."""
-    from benchmark.results.wandb_dashboard import DashboardSettings
-
-    cfg = job.cfg
-    models = [model for model in COMPARED if model in cfg.downstream]
+def compared(job: Job) -> tuple[list[str], dict[str, str]]:
+    """Return the headline metrics of the configured models and sets, and the metric that validates each model."""
+    models = [model for model in COMPARED if model in job.cfg.downstream]
     headlines = [
         f"{model}/{name}/{metric}"
         for model in models
         for use, metric in COMPARED[model]
-        for name, node in evaluation_nodes(cfg).items()
+        for name, node in evaluation_nodes(job.cfg).items()
         if node.get(use)
     ]
-    validated = {model: COMPARED[model][0][1] for model in models}
-    return DashboardSettings(entity, cfg.task.project, cfg.task.title, headlines, validated)
+    return headlines, {model: COMPARED[model][0][1] for model in models}

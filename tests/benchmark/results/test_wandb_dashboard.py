@@ -1,4 +1,4 @@
-"""The view and the report that compare filters: built without a login, saved to a server that keeps views."""
+"""The view that compares filters: built without a login, saved to a server that keeps views."""
 
 import json
 import threading
@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 import wandb
 
-from benchmark.results.wandb_dashboard import DashboardSettings, report, workspace
-from benchmark.run.dashboard import dashboard_settings
+from benchmark.results.wandb_dashboard import workspace
+from benchmark.run.dashboard import compared
 from tests.benchmark.results.wandb_server import Views
 from tests.command_line import Run, assert_one_line
 from tests.jobs import make_job
 
 VALIDATED = {"captioner": "CIDEr", "dual_encoder": "R@1"}
-SETTINGS = DashboardSettings("me", "pairsift", "Filters compared", ["captioner/coco/CIDEr"], VALIDATED)
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +38,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Views]:
         views.shutdown()
 
 
-def specs() -> tuple[Any, Any]:
-    made = workspace(SETTINGS)._to_model().spec, report(SETTINGS)._to_model().spec
-    return tuple(json.loads(spec.model_dump_json(by_alias=True, exclude_none=True)) for spec in made)
+def spec() -> Any:
+    made = (
+        workspace("me", "pairsift", "Filters compared", ["captioner/coco/CIDEr"], VALIDATED)._to_model().spec
+    )
+    return json.loads(made.model_dump_json(by_alias=True, exclude_none=True))
 
 
 def sections(view: Any) -> dict[str, list[Any]]:
@@ -49,19 +50,13 @@ def sections(view: Any) -> dict[str, list[Any]]:
 
 
 def test_filters_are_compared_within_a_protocol() -> None:
-    view, made = specs()
-    assert (view, made) == specs()  # the same settings make the same view and report
-    (runs,) = view["section"]["runSets"]
+    assert spec() == spec()  # the same settings make the same view
+    (runs,) = spec()["section"]["runSets"]
     assert [key["name"] for key in runs["grouping"]] == ["protocol_fingerprint.value", "filter_name.value"]
-    grids = [block["metadata"] for block in made["blocks"] if block["type"] == "panel-grid"]
-    assert [grid["runSets"][0]["grouping"] for grid in grids] == [runs["grouping"]] * len(sections(view))
-    for grid in grids:  # panels do not overlap
-        layouts = [panel["layout"] for panel in grid["panelBankSectionConfig"]["panels"]]
-        assert len({(layout["x"], layout["y"]) for layout in layouts}) == len(layouts)
 
 
 def test_curves_are_drawn_against_the_models_own_samples() -> None:
-    shown = sections(specs()[0])
+    shown = sections(spec())
     quality = [(p["config"]["xAxis"], p["config"]["metrics"]) for p in shown["Quality by samples seen"]]
     assert quality == [
         ("captioner/samples_seen", ["captioner/validation/CIDEr"]),
@@ -77,25 +72,21 @@ def test_curves_are_drawn_against_the_models_own_samples() -> None:
 
 def test_the_evaluation_sets_of_the_configuration_are_compared() -> None:
     job = make_job("task=dashboard", "evalset=[paper,ds_clip]", "downstream=dual_encoder")
-    settings = dashboard_settings(job, "team")
-    assert settings.entity == "team"
-    assert "dual_encoder/flickr30k/text_to_image_R@1" in settings.headlines
-    assert "dual_encoder/imagenet/zero_shot" in settings.headlines
-    assert "dual_encoder/nocaps/text_to_image_R@1" not in settings.headlines
-    assert settings.validated == {"dual_encoder": "text_to_image_R@1"}
+    headlines, validated = compared(job)
+    assert "dual_encoder/flickr30k/text_to_image_R@1" in headlines
+    assert "dual_encoder/imagenet/zero_shot" in headlines
+    assert "dual_encoder/nocaps/text_to_image_R@1" not in headlines
+    assert validated == {"dual_encoder": "text_to_image_R@1"}
 
 
 @pytest.mark.slow
-def test_twice_makes_one_view_and_one_report(server: Views, run: Run) -> None:
+def test_twice_makes_one_view(server: Views, run: Run) -> None:
     first = run("task=dashboard")
     assert first.returncode == 0, first.stderr
     before = {key: view["spec"] for key, view in server.views.items()}
     second = run("task=dashboard")
-    view, made = first.stdout.splitlines()
-    assert second.stdout == first.stdout
-    assert view == f"{server.url}/me/pairsift?nw=pairsiftfilters"
-    assert made.startswith(f"{server.url}/me/pairsift/reports/Filters-compared--")
-    assert sorted(v["type"] for v in server.views.values()) == ["project-view", "runs"]
+    assert second.stdout == first.stdout == f"{server.url}/me/pairsift?nw=pairsiftfilters\n"
+    assert [view["type"] for view in server.views.values()] == ["project-view"]
     assert {key: view["spec"] for key, view in server.views.items()} == before
 
 
