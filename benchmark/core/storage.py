@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import huggingface_hub.constants  # its other parts are imported when they are used
 
@@ -74,7 +74,17 @@ def local_path(setting: str, location: str) -> Path:
 
 def file_name(url: str) -> str:
     """Return the last part of a path, or of a URL without its query."""
-    return PurePosixPath(urlsplit(url).path if is_remote(url) else url).name
+    return PurePosixPath(_split(url).path if is_remote(url) else url).name
+
+
+def _split(url: str) -> SplitResult:
+    """Return the parts of a URL. Raises `UserError` if it is not one."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise UserError(f"{url} must be a URL; write / and @ in a password as %2F and %40") from None
+    return parts
 
 
 def list_folder(url: str) -> list[Entry]:
@@ -267,10 +277,7 @@ def _file_system(url: str) -> tuple[Any, str]:
         return hub, hub._strip_protocol(url)
     import fsspec
 
-    try:
-        _ = urlsplit(url).port
-    except ValueError:
-        raise UserError(f"{url} is not a URL; write / and @ in a password as %2F and %40") from None
+    _split(url)
     try:
         system, path = fsspec.core.url_to_fs(url, **options)
     except (ValueError, ImportError) as error:
