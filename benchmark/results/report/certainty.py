@@ -228,7 +228,7 @@ def certainty_notes(compared: Sequence[Compared]) -> list[str]:
     for of in compared:
         sizes = " and ".join(size_text(size) for size in sorted({entry.size for entry in of.entries}))
         pairs = of.comparison.pairs
-        family = f"all {pairs} pairs" if pairs > 1 else "the only pair"
+        family = f"all {pairs} pairs" if pairs > 1 else "the one pair"
         family += f" of {len(of.entries)} filters at {sizes}"
         if pairs:
             families.setdefault(family, {})[f"{of.measure.label} on {of.measure.evaluation}"] = None

@@ -7,6 +7,7 @@ import pytest
 
 from benchmark.results.report.certainty import (
     RunFolders,
+    certainty_notes,
     compare_entries,
     parts_of_images,
     read_image_scores,
@@ -35,6 +36,7 @@ def test_runs_on_other_images_are_not_paired(tmp_path: Path) -> None:
     assert [estimate.interval is None for estimate in found.comparison.estimates] == [False, True, False]
     assert np.isnan(found.comparison.p_values[1]).all()
     assert found.comparison.better(0, 2)
+    assert "for the one pair of 3 filters at 200k, by CIDEr on coco" in certainty_notes([found])[-1]
 
 
 def test_queries_of_an_image_are_summed_and_counted(tmp_path: Path) -> None:
