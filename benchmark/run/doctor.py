@@ -56,19 +56,13 @@ def requirements_of(jobs: Iterable[Job]) -> Found:
 
 
 def print_needs(found: Found) -> list[Requirement]:
-    """Print a line per requirement that is not here, and below it how to get it, once for equal ones; return them."""
+    """Print a line per requirement that is not here, and below it how to get it; return them."""
     parts = {r: part for part, of_part in found.items() for r in of_part if r.state is not State.PRESENT}
-    alike: dict[tuple[State, str], list[Requirement]] = defaultdict(list)
     for requirement in sorted(parts, key=lambda r: list(State).index(r.state), reverse=True):
-        remedy = requirement.detail.partition(": ")[2] or requirement.detail
-        alike[requirement.state, remedy].append(requirement)
-    for (state, remedy), requirements in alike.items():
-        for requirement in requirements:
-            size = f", {requirement.size / 1e6:,.0f} MB" if requirement.size else ""
-            of = "" if parts[requirement] == requirement.name else f" ({parts[requirement]})"
-            _print(f"{state:<{len(INDENT)}}{requirement.name}{size}{of}")
-        details = {requirement.detail for requirement in requirements}
-        _print(f"{INDENT}{remedy if len(details) > 1 else details.pop()}")
+        size = f", {requirement.size / 1e6:,.0f} MB" if requirement.size else ""
+        of = "" if parts[requirement] == requirement.name else f" ({parts[requirement]})"
+        _print(f"{requirement.state:<{len(INDENT)}}{requirement.name}{size}{of}")
+        _print(f"{INDENT}{requirement.detail}")
     return list(parts)
 
 
