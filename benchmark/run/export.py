@@ -16,7 +16,7 @@ from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import read_subset, write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
 from benchmark.results.ngrams import count_ngrams
-from benchmark.results.report.data_card import CaptionStatistics, Lengths, data_card
+from benchmark.results.report.data_card import CaptionStatistics, data_card, length_figures
 from benchmark.results.report.report_data import eval_results
 from benchmark.results.results_folders import read_runs
 from benchmark.run.job import Job
@@ -107,7 +107,7 @@ def caption_statistics(pairs: Path, count: int) -> CaptionStatistics:
     languages = Counter(_languages(pairs, count))
     detected = languages.total()
     fractions = {name: number / detected for name, number in languages.most_common(SHOWN_LANGUAGES)}
-    lengths = {"words": Lengths.of(words), "characters": Lengths.of(characters)}
+    lengths = {"words": length_figures(words), "characters": length_figures(characters)}
     return CaptionStatistics(lengths, ngrams, fractions, detected)
 
 

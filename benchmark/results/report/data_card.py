@@ -25,26 +25,17 @@ DOWNLOAD = """img2dataset --url_list subset.parquet --input_format parquet --url
   --image_size 512 --resize_mode keep_ratio_largest --resize_only_if_bigger True"""
 
 
-@dataclass(frozen=True)
-class Lengths:
-    """The distribution of the lengths of captions; `quantiles` are at `QUANTILES`."""
-
-    mean: float
-    quantiles: tuple[float, ...]
-    longest: int
-
-    @classmethod
-    def of(cls, lengths: Sequence[int]) -> "Lengths":
-        """Return the distribution of n > 0 lengths."""
-        quantiles = np.quantile(lengths, QUANTILES)
-        return cls(float(np.mean(lengths)), tuple(map(float, quantiles)), max(lengths))
+def length_figures(lengths: Sequence[int]) -> list[str]:
+    """Return the mean of n > 0 lengths, the numbers at `QUANTILES`, and the largest."""
+    quantiles = [f"{value:,.0f}" for value in np.quantile(lengths, QUANTILES)]
+    return [f"{np.mean(lengths):.1f}", *quantiles, f"{max(lengths):,}"]
 
 
 @dataclass(frozen=True)
 class CaptionStatistics:
     """Statistics of captions."""
 
-    lengths: Mapping[str, Lengths]  # distributions by unit, e.g. ``words``.
+    lengths: Mapping[str, Sequence[str]]  # `length_figures` by unit, e.g. ``words``
     # The most frequent n-grams of 1, 2, ... words with their counts.
     ngrams: Sequence[Sequence[tuple[str, int]]]
     # Fractions of the most frequent languages by ISO 639 code; empty if none were detected.

@@ -10,9 +10,9 @@ from markdown_it import MarkdownIt
 from benchmark.pool.pairs import Written
 from benchmark.results.report.data_card import (
     CaptionStatistics,
-    Lengths,
     code_span,
     data_card,
+    length_figures,
     without_folders,
 )
 from tests.benchmark.results.report.made_results import result
@@ -26,7 +26,7 @@ HOSTILE = [
 
 def made(**changes: Any) -> str:
     captions = CaptionStatistics(
-        lengths={"words": Lengths.of([1, 2, 3]), "characters": Lengths.of([5, 10, 15])},
+        lengths={"words": length_figures([1, 2, 3]), "characters": length_figures([5, 10, 15])},
         ngrams=[[(text, 10 - n) for n, text in enumerate(HOSTILE)], [("a dog", 2)], []],
         languages={"en": 0.95, "no": 0.045, "de": 0.005},
         detected=3,
@@ -48,7 +48,7 @@ def test_the_header_is_the_hubs() -> None:
 
 
 def test_the_card_has_only_what_is_known() -> None:
-    unknown = CaptionStatistics({"words": Lengths.of([1])}, ngrams=[], languages={}, detected=0)
+    unknown = CaptionStatistics({"words": length_figures([1])}, ngrams=[], languages={}, detected=0)
     assert "Languages of" in made()
     assert "Languages of" not in made(captions=unknown)
     assert "No run of the benchmark" in made()
