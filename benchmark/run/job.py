@@ -54,7 +54,6 @@ from benchmark.run.config import (
 )
 from benchmark.run.output import Finished
 from benchmark.run.sizes import check_budget, check_size, subset_size
-from benchmark.scoring.shard_part import parse_part
 from benchmark.scoring.shard_reader import check_columns
 
 if TYPE_CHECKING:  # plans, checks and selections from cached scores need no torch
@@ -322,16 +321,6 @@ def _built(make: Callable[[Job], object], job: Job) -> Iterable[Requirement]:
     return ()
 
 
-def _check_shards(job: Job) -> None:
-    if job.shards is not None:
-        parse_part(job.shards)
-        if job.cfg.rescore:
-            raise UserError(
-                f"task.shards={job.shards} with rescore=true would remove what other parts have scored; leave one"
-                " of them out"
-            )
-
-
 def _readers(find: Callable[[Job], Iterable[Filter]], job: Job) -> Found:
     for reader in find(job):
         yield from reader.requirements()
@@ -411,7 +400,6 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "pool": _pool,
     "size": partial(_built, lambda job: check_size(job.cfg, job.listed_pool)),
     "budget": partial(_built, lambda job: check_budget(job.cfg, job.overrides)),
-    "shards": partial(_built, _check_shards),
     "filter": partial(_readers, lambda job: [job.filter]),
     "selector": partial(_readers, lambda job: job.selector.readers()),
     "engine": partial(_built, lambda job: job.engine),
@@ -431,7 +419,7 @@ SELECT = SCORE | {"size", "selector"}
 TRAIN = SELECT | {"budget", "captions", "downstream", "tracker", "training.shards"}
 # The parts of a command that each task needs.
 NEEDS = {
-    "score": SCORE | {"shards"},
+    "score": SCORE,
     "select": SELECT,
     "reshard": SELECT | {"task.output"},
     "export": SELECT | {"task.output"},

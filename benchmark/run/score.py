@@ -3,6 +3,7 @@
 import numpy as np
 
 from benchmark.core.batch import counts
+from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
@@ -15,6 +16,11 @@ from benchmark.scoring.shard_part import score_part
 def score(job: Job) -> None:
     """Score the pool; print the mean score and the folder of the score parts."""
     if job.shards is not None:
+        if job.cfg.rescore:
+            raise UserError(
+                f"task.shards={job.shards} with rescore=true would remove what other parts have scored; leave one"
+                " of them out"
+            )
         score_part(job.pool, job.filter, job.engine, job.shards)
     else:
         table = score_pairs(job)

@@ -15,17 +15,6 @@ from filters.base import Filter
 log = logging.getLogger(__name__)
 
 
-def parse_part(text: str) -> tuple[int, int]:
-    """Return the number and the count of parts in ``3/8``; raise `UserError` for anything else."""
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
-    number, parts = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not 1 <= number <= parts:
-        raise UserError(
-            f"task.shards={text} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
-        )
-    return number, parts
-
-
 def score_part(pool: Pool, scorer: Filter, engine: Engine, part: str) -> None:
     """Score one part, such as ``3/8``, of the shards by the filter or the filters of a composite.
 
@@ -34,7 +23,12 @@ def score_part(pool: Pool, scorer: Filter, engine: Engine, part: str) -> None:
     For a filter that is fitted on the whole pool, the features are extracted. Raises `UserError` if nothing can be
     done without the other shards, or the pool lacks what the filter needs.
     """
-    number, parts = parse_part(part)
+    match = re.fullmatch(r"(\d+)/(\d+)", part)
+    number, parts = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= number <= parts:
+        raise UserError(
+            f"task.shards={part} must be a number and how many parts there are: 1/8, 2/8, up to 8/8"
+        )
     leaves = scorer.leaves()
     apart = [leaf for leaf in leaves if leaf.features or not leaf.corpus_dependent]
     if not apart:
