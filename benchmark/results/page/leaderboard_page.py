@@ -17,7 +17,6 @@ from benchmark.results.page.charts import (
 )
 from benchmark.results.page.html_page import render
 from benchmark.results.report.certainty import RANKS, RunFolders, compare_entries
-from benchmark.results.report.entry_facts import ScoringCosts, has_toy_models, scoring_costs, seconds_text
 from benchmark.results.report.frame import headlines
 from benchmark.results.report.leaderboard import (
     REFERENCE,
@@ -134,8 +133,6 @@ class LeaderboardView:
     key: str  # begins the names of its parts
     board: Leaderboard
     verdict: BoardVerdict
-    cheapest: list[str]  # of each verdict: the filter that scores fastest, with its cost; empty if unknown
-    machine: str  # these costs were measured there
     shown: Sequence[str]  # filters shown at first
     shipped: frozenset[str]  # filters that the user did not run
     tables: dict[str, Table]  # by the name that the reader picks; the first has the headline metrics
@@ -200,19 +197,11 @@ def _view(
     costs_of = cost_chart(f"{key}-cost", entries, folders, styles, shown)
     charts = [sizes, costs_of, kept_chart(f"{key}-kept", entries, summaries)]
     own_runs = [run for entry in entries if entry.label in own for run in entry.all_runs]
-    verdict, costs = board_verdict(own_runs, folders, board.runs), scoring_costs(entries)
-    cheapest = [_cheapest(of_metric.as_good, costs) for of_metric in verdict.verdicts]
-    scored = [entry.runs[0] for entry, _ in cheapest if entry]
-    machine = " and ".join(dict.fromkeys(run.machine for run in scored))
-    if any(has_toy_models(run.selection.config) for run in scored):
-        machine += ", with the demo's toy models"
     others = {table.title.removeprefix(f"{board.title}: "): table for table in board_tables(board, folders)}
     return LeaderboardView(
         key=key,
         board=board,
-        verdict=verdict,
-        cheapest=[text for _, text in cheapest],
-        machine=machine,
+        verdict=board_verdict(own_runs, folders, board.runs),
         shown=shown,
         shipped=frozenset(entry.label for entry in entries if entry.label not in own),
         tables={"headline metrics": headline} | others,
@@ -220,17 +209,6 @@ def _view(
         panels=panels,
         captioned=captioned_sets(files),
     )
-
-
-def _cheapest(entries: Sequence[Entry], costs: ScoringCosts) -> tuple[Entry | None, str]:
-    """Return the entry that scores fastest, and its cost on this pool in words; nothing if any cost is unknown."""
-    known = [(seconds, entry) for entry in entries if (seconds := costs.seconds.get(entry.label)) is not None]
-    if not known or len(known) < len(entries):
-        return None, ""
-    seconds, entry = min(known, key=lambda cost: cost[0])
-    on = "on one core" if costs.unit == "processor s" else "of one worker"
-    pairs = f"the {entry.runs[0].pairs_read:,} pairs of this pool"
-    return entry, f"{entry.label}, {seconds_text(seconds)} {on} for {pairs}"
 
 
 def leaderboard_page(

@@ -33,8 +33,6 @@ class Verdict:
 
     heading: str  # the metric and the evaluation set, and why figures are not findings
     sentence: str
-    # The best mean and the filters not shown to be worse; empty unless they beat the reference.
-    as_good: list[Entry]
     with_seeds: bool  # whether both kinds of noise are known
     has_reference: bool
     no_gain: bool  # whether no filter is shown to beat the reference
@@ -109,8 +107,7 @@ def _verdict(compared: Compared, not_finding: str) -> Verdict:
         sentence = f"{unknown}, so none is called better. Over evaluation images only, {best}; {rest}."
     heading = f"{measure.label} on {measure.evaluation}"
     heading += f" ({not_finding}, not a finding)" if not_finding else ""
-    as_good = [compared.entries[i] for i in (ranked[0], *others)] if with_seeds and not no_gain else []
-    return Verdict(heading, sentence, as_good, with_seeds, reference is not None, no_gain)
+    return Verdict(heading, sentence, with_seeds, reference is not None, no_gain)
 
 
 def _names(compared: Compared, indices: Sequence[int]) -> str:

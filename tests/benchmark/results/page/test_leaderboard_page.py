@@ -49,8 +49,6 @@ def test_filters_that_no_test_tells_apart_are_named_together(tmp_path: Path) -> 
     (verdict, _) = view.verdict.verdicts
     assert verdict.heading == "CIDEr on coco"
     assert verdict.sentence == "icc has the highest mean (40.6); not shown to be worse: clip."
-    assert view.cheapest[0] == "clip, 46 s of one worker for the 80,000 pairs of this pool"
-    assert view.machine == ""
     headline = view.tables["headline metrics"]
     assert {row[0].text.partition(" ")[0]: (row[1].rank, row[1].note) for row in headline.rows} == {
         "oracle": ("", "+80.0 above random"), "icc": ("1–2", "+30.1 above random"),
