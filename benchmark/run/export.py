@@ -15,8 +15,7 @@ from benchmark.core.paths import cache_folder, write_text
 from benchmark.core.temporaries import is_temporary
 from benchmark.core.uids import read_subset, write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
-from benchmark.results.ngrams import count_ngrams
-from benchmark.results.report.data_card import CaptionStatistics, data_card, length_figures
+from benchmark.results.report.data_card import data_card, length_figures
 from benchmark.results.report.report_data import eval_results
 from benchmark.results.results_folders import read_runs
 from benchmark.run.job import Job
@@ -28,9 +27,7 @@ from benchmark.selection.selection import Selection, subset_files
 from filters.english import language_detector
 
 log = logging.getLogger(__name__)
-COUNTED, SHOWN = 100_000, 10  # n-grams
 DETECTED = 20_000  # captions, at most, whose language is detected
-SHOWN_LANGUAGES = 8
 
 
 def export(job: Job) -> None:
@@ -57,7 +54,8 @@ def _export(job: Job, output: Path | None) -> None:
     files = _write_subset_files(folder, selection)
     (folder / "eval_results.jsonl").unlink(missing_ok=True)  # of an earlier export, which had other results
     scores = selected.table.of_uids(selection.uids).scores
-    written = write_pairs(folder / "subset.parquet", pool, selection.uids, scores)
+    parquet = folder / "subset.parquet"
+    written = write_pairs(parquet, pool, selection.uids, scores)
     if not written.urls:
         log.warning(
             "export: pool %s has no urls for img2dataset; task=reshard copies images of a pool", pool.name
@@ -68,8 +66,12 @@ def _export(job: Job, output: Path | None) -> None:
         write_text(folder / "eval_results.jsonl", eval_results(same))
     else:
         log.info("export: results_dir=%s has no run on this subset; no eval_results.jsonl", job.results_dir)
-    captions = caption_statistics(folder / "subset.parquet", written.pairs)
-    write_text(folder / "README.md", data_card(manifest, written, [f.name for f in files], captions, same))
+    words, characters = zip(*((len(t.split()), len(t)) for t in read_captions(parquet)), strict=True)
+    lengths = {"words": length_figures(words), "characters": length_figures(characters)}
+    languages = Counter(detect_languages(parquet, written.pairs))
+    write_text(
+        folder / "README.md", data_card(manifest, written, [f.name for f in files], lengths, languages, same)
+    )
     print_result(str(folder))
 
 
@@ -94,24 +96,7 @@ def _write_subset_files(folder: Path, selection: Selection) -> list[Path]:
     return list(files)
 
 
-def caption_statistics(pairs: Path, count: int) -> CaptionStatistics:
-    """Return statistics of the `count` captions in the parquet `pairs`."""
-    words, characters = [], []
-    for text in read_captions(pairs):
-        words.append(len(text.split()))
-        characters.append(len(text))
-    ngrams = []
-    for n in (1, 2, 3):
-        counted = count_ngrams(map(str.lower, read_captions(pairs)), str(pairs), n, COUNTED)
-        ngrams.append(list(zip(counted.ngrams[:SHOWN], counted.counts[:SHOWN].tolist(), strict=True)))
-    languages = Counter(_languages(pairs, count))
-    detected = languages.total()
-    fractions = {name: number / detected for name, number in languages.most_common(SHOWN_LANGUAGES)}
-    lengths = {"words": length_figures(words), "characters": length_figures(characters)}
-    return CaptionStatistics(lengths, ngrams, fractions, detected)
-
-
-def _languages(pairs: Path, count: int) -> Iterator[str]:
+def detect_languages(pairs: Path, count: int) -> Iterator[str]:
     """Yield the languages of at most `DETECTED` captions, evenly spaced; none without the extra ``language``."""
     try:
         require("language")

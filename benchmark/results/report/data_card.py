@@ -2,8 +2,8 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from benchmark.selection.manifest import Manifest
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+SHOWN_LANGUAGES = 8
 COMMON_LANGUAGE = 0.01  # lowest fraction of the captions of a language in the header
 FOLDERS = r"^(file://|[\w-]+:)?/(?!/)(?:[^/]*/)*"  # of an absolute path, also in local-dir:/models/clip
 # As subset.parquet is read: see https://github.com/rom1504/img2dataset. Images as in DataComp's download.
@@ -31,37 +32,31 @@ def length_figures(lengths: Sequence[int]) -> list[str]:
     return [f"{np.mean(lengths):.1f}", *quantiles, f"{max(lengths):,}"]
 
 
-@dataclass(frozen=True)
-class CaptionStatistics:
-    """Statistics of captions."""
-
-    lengths: Mapping[str, Sequence[str]]  # `length_figures` by unit, e.g. ``words``
-    # The most frequent n-grams of 1, 2, ... words with their counts.
-    ngrams: Sequence[Sequence[tuple[str, int]]]
-    # Fractions of the most frequent languages by ISO 639 code; empty if none were detected.
-    languages: Mapping[str, float]
-    detected: int  # number of captions with a detected language
-
-
 def data_card(
     manifest: Manifest,
     written: Written,
     subset_files: Sequence[str],
-    captions: CaptionStatistics,
+    lengths: Mapping[str, Sequence[str]],
+    languages: Counter[str],
     results: Sequence[Result],
 ) -> str:
     """Return the card as Markdown with a YAML header.
 
-    `written` is the content of ``subset.parquet``, `subset_files` has a name per epoch, `results` are runs on this
-    selection.
+    Args:
+        written: the content of ``subset.parquet``.
+        subset_files: a name per epoch.
+        lengths: `length_figures` of the captions by unit, such as ``words``.
+        languages: captions by ISO 639 code, as far as their language was detected.
+        results: runs on this selection.
     """
     from huggingface_hub import DatasetCard, DatasetCardData
 
+    shares = {code: count / languages.total() for code, count in languages.most_common(SHOWN_LANGUAGES)}
     header = DatasetCardData(
         pretty_name=f"{written.pairs:,} pairs of {manifest.pool} by {manifest.filter}",
         license="other",
         license_name="terms-of-the-pool",
-        language=[code for code, share in captions.languages.items() if share >= COMMON_LANGUAGE] or None,
+        language=[code for code, share in shares.items() if share >= COMMON_LANGUAGE] or None,
         task_categories=["image-to-text", "text-to-image"],
         tags=["image-text-pairs", "data-filtering", "datacomp", "pairsift"],
         configs=[{"config_name": "default", "data_files": [{"split": "train", "path": "subset.parquet"}]}],
@@ -73,7 +68,9 @@ def data_card(
         manifest=manifest,
         written=written,
         subset_files=subset_files,
-        captions=captions,
+        lengths=lengths,
+        languages=shares,
+        detected=languages.total(),
         results=results,
         settings=json.dumps(without_folders(settings), indent=2),
         toy_models=has_toy_models(manifest.config),

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from huggingface_hub import DatasetCard
 
 from benchmark.core.records import write_record
 from benchmark.core.uids import decode_uids, read_subset
-from benchmark.run.export import caption_statistics
+from benchmark.run.export import detect_languages
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, Selector
 from tests.benchmark.results.report.made_results import metric, result, trained
@@ -120,18 +119,12 @@ def write_pairs(folder: Path, texts: list[str]) -> Path:
     return folder / "pairs.parquet"
 
 
-def test_statistics_of_captions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_no_languages_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hide_extra("language", monkeypatch)
-    found = caption_statistics(write_pairs(tmp_path, ["A red dog", "a red  cat", "two"]), 3)
-    assert found.lengths["words"] == ["2.3", "1", "2", "3", "3", "3", "3"]
-    assert found.lengths["characters"][3] == "9"
-    assert [ngrams[0] for ngrams in found.ngrams] == [("a", 2), ("a red", 2), ("a red cat", 1)]
-    assert Counter(dict(found.ngrams[1])) == {"a red": 2, "red dog": 1, "red cat": 1}
-    assert (found.languages, found.detected) == ({}, 0)
+    assert list(detect_languages(write_pairs(tmp_path, ["A red dog"]), 1)) == []
 
 
 @needs_extra("language")
 def test_languages_of_captions(tmp_path: Path) -> None:
     texts = ["a dog on the beach with a ball", "ein Hund mit einem Ball am Strand", "the house on the hill"]
-    found = caption_statistics(write_pairs(tmp_path, texts), 3)
-    assert found.languages == {"en": 2 / 3, "de": 1 / 3}
+    assert list(detect_languages(write_pairs(tmp_path, texts), 3)) == ["en", "de", "en"]

@@ -1,5 +1,6 @@
 """The card as others read it: its header by the hub's client, its Markdown by a renderer."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,6 @@ from markdown_it import MarkdownIt
 
 from benchmark.pool.pairs import Written
 from benchmark.results.report.data_card import (
-    CaptionStatistics,
     code_span,
     data_card,
     length_figures,
@@ -25,15 +25,10 @@ HOSTILE = [
 
 
 def made(**changes: Any) -> str:
-    captions = CaptionStatistics(
-        lengths={"words": length_figures([1, 2, 3]), "characters": length_figures([5, 10, 15])},
-        ngrams=[[(text, 10 - n) for n, text in enumerate(HOSTILE)], [("a dog", 2)], []],
-        languages={"en": 0.95, "no": 0.045, "de": 0.005},
-        detected=3,
-    )
     arguments: dict[str, Any] = {
         "manifest": result("icc").selection, "written": Written(2000, 2000), "subset_files": ["subset.npy"],
-        "captions": captions, "results": [],
+        "lengths": {"words": length_figures([1, 2, 3, 3000]), "characters": length_figures([5, 10, 15])},
+        "languages": Counter({"en": 190, "no": 9, "de": 1}), "results": [],
     }  # fmt: skip
     return data_card(**arguments | changes)
 
@@ -48,9 +43,11 @@ def test_the_header_is_the_hubs() -> None:
 
 
 def test_the_card_has_only_what_is_known() -> None:
-    unknown = CaptionStatistics({"words": length_figures([1])}, ngrams=[], languages={}, detected=0)
-    assert "Languages of" in made()
-    assert "Languages of" not in made(captions=unknown)
+    assert "| words | 751.5 | 1 | 2 | 2 | 752 | 2,550 | 3,000 |" in made()
+    assert (
+        "Languages of 200 of the captions, by fastText's lid.176: `en` 95.0%, `no` 4.5%, `de` 0.5%." in made()
+    )
+    assert "Languages of" not in made(languages=Counter())
     assert "No run of the benchmark" in made()
     assert "eval_results.jsonl" not in made()
     without_urls = made(written=Written(2000, 0))
@@ -82,10 +79,11 @@ def test_a_filter_that_decides_has_no_lowest_score() -> None:
 
 
 def test_text_of_the_web_cannot_act() -> None:
-    page = MarkdownIt("gfm-like", {"linkify": False}).render(DatasetCard(made()).text)
+    manifest = replace(result("icc").selection, drops=dict.fromkeys(HOSTILE, 1))
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(DatasetCard(made(manifest=manifest)).text)
     for forbidden in ("<script", "<img", "<b>", 'javascript:alert(1)"', 'href="http://evil', "<strong>bold"):
         assert forbidden not in page
-    assert page.count("<li>") == 2 + 8 + 3  # files, choice, n-grams
+    assert page.count("<li>") == 2 + 8  # files, choice
     assert "\u202e" not in page
     assert "{{ manifest }}" in page
 

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from benchmark.core.errors import UserError
 from benchmark.core.sanitize import visible
 from benchmark.pool.pairs import Written
-from benchmark.results.report.data_card import CaptionStatistics, data_card, length_figures
+from benchmark.results.report.data_card import data_card, length_figures
 from benchmark.results.report.table import Cell, Table, plain, publish, table_lines, to_markdown
 from benchmark.results.report.terminal import print_tables
 from tests.benchmark.results.report.made_results import result
@@ -100,8 +100,8 @@ def card_with(text: str) -> Counter[str]:
         versions={text: text}, config={text: text}, selector_config={text: text}, lost={text: 1},
     )  # fmt: skip
     run = result("icc", selection=manifest, run_id=text, protocol=replace(result("icc").protocol, name=text))
-    captions = CaptionStatistics({"words": length_figures([1])}, [[(text, 1)]], {}, 0)
-    card = data_card(manifest, Written(2000, 2000), ["subset.npy"], captions, [run])
+    lengths = {"words": length_figures([1])}
+    card = data_card(manifest, Written(2000, 2000), ["subset.npy"], lengths, Counter(), [run])
     return rendered(DatasetCard(card).text)[0]
 
 
