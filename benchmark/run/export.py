@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -32,11 +33,9 @@ DETECTED = 20_000  # captions, at most, whose language is detected
 
 def export(job: Job) -> None:
     """Select, and write the folder; its path is the last line on stdout."""
-    if job.cfg.task.output is None:
-        _export(job, None)
-        return
-    with writable_folder(str(job.cfg.task.output)) as folder:
-        if not _is_empty(folder) and not any(folder.glob("subset*.npy")):
+    output = job.cfg.task.output
+    with nullcontext() if output is None else writable_folder(str(output)) as folder:
+        if folder and not _is_empty(folder) and not any(folder.glob("subset*.npy")):
             raise UserError(f"task.output={folder} holds other files; give an empty folder")
         _export(job, folder)
 

@@ -34,7 +34,6 @@ class Verdict:
     heading: str  # the metric and the evaluation set, and why figures are not findings
     sentence: str
     with_seeds: bool  # whether both kinds of noise are known
-    has_reference: bool
     no_gain: bool  # whether no filter is shown to beat the reference
 
 
@@ -107,7 +106,7 @@ def _verdict(compared: Compared, not_finding: str) -> Verdict:
         sentence = f"{unknown}, so none is called better. Over evaluation images only, {best}; {rest}."
     heading = f"{measure.label} on {measure.evaluation}"
     heading += f" ({not_finding}, not a finding)" if not_finding else ""
-    return Verdict(heading, sentence, with_seeds, reference is not None, no_gain)
+    return Verdict(heading, sentence, with_seeds, no_gain)
 
 
 def _names(compared: Compared, indices: Sequence[int]) -> str:
@@ -128,7 +127,7 @@ def _advice(
     if quick_look(own[0]):
         needs[f"all evaluation images (without evalset.{LIMIT})"] = f"evalset.{LIMIT}", ""
     whole = not needs
-    if not {*REFERENCES}.intersection(names) and not any(verdict.has_reference for verdict in verdicts):
+    if not {*REFERENCES}.intersection(names):
         needs[f"{REFERENCE} as the reference"] = "filter", ",".join([REFERENCE, *names])
     elif not verdicts:
         needs["filters to compare"] = "filter", ",".join([*names, "clip", "icc"])
