@@ -1,10 +1,10 @@
-"""Results as data: leaderboards as CSV and as nested JSON, runs in the form of DataComp's ``eval_results.jsonl``."""
+"""Results as data: leaderboards as CSV and as nested JSON, runs as lines of JSON."""
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from benchmark.core.records import LeftOut
@@ -12,7 +12,6 @@ from benchmark.core.sanitize import visible
 from benchmark.results.report.frame import by_set
 from benchmark.results.report.leaderboard import Leaderboard
 from benchmark.results.result import Result
-from downstream.metrics.metric import Metric
 
 HEADER = (
     "run_id", "protocol", "fingerprint", "published", "filter", "label", "family", "size", "k", "pool", "seed",
@@ -20,38 +19,6 @@ HEADER = (
 )  # fmt: skip
 FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of one
 Cell = str | float | None
-
-
-@dataclass(frozen=True)
-class Task:
-    """An evaluation set of DataComp (tasklist.yml of its repository) that we have, too."""
-
-    key: str
-    dataset: str
-    # Number of its test images; a set of ours with another number is another set, like the demo's.
-    images: int
-    main_metric: str = "acc1"  # the metric that DataComp averages over sets
-
-
-TASKS = {
-    "coco": Task("retrieval/mscoco_2014_5k_test_image_text_retrieval", "MSCOCO", 5_000, "mean_recall@1"),
-    "flickr30k": Task("retrieval/flickr_1k_test_image_text_retrieval", "Flickr", 1_000, "mean_recall@1"),
-    "caltech101": Task("vtab/caltech101", "Caltech-101", 6_085, "mean_per_class_recall"),
-    "cifar10": Task("cifar10", "CIFAR-10", 10_000),
-    "cifar100": Task("vtab/cifar100", "CIFAR-100", 10_000),
-    "dtd": Task("vtab/dtd", "Describable Textures", 1_880),
-    "food101": Task("food101", "Food-101", 25_250),
-    "imagenet": Task("imagenet1k", "ImageNet 1k", 50_000),
-    "pets": Task("vtab/pets", "Oxford-IIIT Pet", 3_669, "mean_per_class_recall"),
-    "sun397": Task("sun397", "SUN397", 108_754),
-}
-# Our metrics by DataComp's names, which are CLIP_benchmark's; all others keep our names.
-METRICS = {
-    "zero_shot_acc@1": "acc1", "zero_shot_acc@5": "acc5", "zero_shot_mean_per_class": "mean_per_class_recall",
-    **{f"text_to_image_R@{k}": f"image_retrieval_recall@{k}" for k in (1, 5, 10)},
-    **{f"image_to_text_R@{k}": f"text_retrieval_recall@{k}" for k in (1, 5, 10)},
-}  # fmt: skip
-RECALLS = ("text_retrieval_recall@1", "image_retrieval_recall@1")
 
 
 def leaderboards_csv(boards: Iterable[Leaderboard]) -> str:
@@ -116,23 +83,11 @@ def _run(run: Result) -> dict[str, Any]:
 
 
 def eval_results(results: Iterable[Result]) -> str:
-    """Return a line of JSON per run, model and evaluation set; ``run`` and ``model`` distinguish a set's rows."""
+    """Return a line of JSON per run, model and evaluation set, with the metrics that have a value."""
     rows = [
-        _set_row(name, [row.metric for row in of_set]) | {"run": result.run_id, "model": model}
+        {"run": result.run_id, "model": model, "evaluation": name}
+        | {"metrics": {row.metric.name: row.metric.value for row in of_set if row.metric.value is not None}}
         for result in results
         for (model, name), of_set in by_set([result]).items()
     ]
     return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
-
-
-def _set_row(name: str, metrics: Sequence[Metric]) -> dict[str, Any]:
-    values = {METRICS.get(m.name, m.name): m.value for m in metrics if m.value is not None}
-    recalls = [values[name] for name in RECALLS if name in values]
-    if len(recalls) == len(RECALLS):
-        values["mean_recall@1"] = sum(recalls) / len(RECALLS)
-    task = TASKS.get(name)
-    if task is None or all(metric.count != task.images for metric in metrics):
-        task = Task(name, name, 0, "mean_recall@1" if recalls else "acc1")
-    # As in DataComp, null for a set without such a metric: a captioner's cannot be averaged with accuracies.
-    values_and_main = values | {"main_metric": values.get(task.main_metric)}
-    return {"key": task.key, "dataset": task.dataset, "metrics": values_and_main}
