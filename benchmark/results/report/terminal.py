@@ -16,9 +16,7 @@ FILE_WIDTH = 160  # columns, if the output is not a terminal
 
 def print_tables(tables: Iterable[Table], *, stderr: bool = False) -> None:
     """Print tables and their notes; a note that several tables have is printed once."""
-    target = Console(stderr=stderr)
-    if not target.is_terminal:
-        target = Console(stderr=stderr, width=FILE_WIDTH)
+    target = console(stderr=stderr)
     printed: set[str] = set()
     for table in tables:
         target.print(_drawn(table))
@@ -26,6 +24,12 @@ def print_tables(tables: Iterable[Table], *, stderr: bool = False) -> None:
             if note not in printed:
                 target.print(shown(note))
         printed.update(table.notes)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console as wide as the terminal, or `FILE_WIDTH` columns wide without one."""
+    target = Console(stderr=stderr)
+    return target if target.is_terminal else Console(stderr=stderr, width=FILE_WIDTH)
 
 
 def _drawn(table: Table) -> RichTable:
