@@ -134,10 +134,15 @@ class Measure:
         return low, math.inf if self.metric in UNBOUNDED else high
 
 
+def frame(sources: Iterable[HasRows]) -> list[Row]:
+    """Return the rows of several runs or entries."""
+    return [row for source in sources for row in source.rows]
+
+
 def by_set(sources: Iterable[HasRows]) -> dict[tuple[str, str], list[Row]]:
     """Return the rows by downstream model and evaluation set, in the order of the reports of runs."""
     sets: dict[tuple[str, str], list[Row]] = {}
-    for row in (row for source in sources for row in source.rows):
+    for row in frame(sources):
         sets.setdefault((row.model, row.evaluation), []).append(row)
     return sets
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmark.core.bounds import NO_BOUNDS
 from benchmark.results.protocol import QUICK_TRY, Protocol, flat_facts
+from benchmark.results.report.frame import frame
 from benchmark.results.result import Result, Row
 
 PLANTED = "planted"  # reads the planted grades: a reference, which stays out of the ranks
@@ -45,7 +46,7 @@ class Entry:
     @cached_property
     def rows(self) -> list[Row]:
         """The rows of its runs in the frame."""
-        return [row for run in self.runs for row in run.rows]
+        return frame(self.runs)
 
     @property
     def competes(self) -> bool:
