@@ -8,8 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
-from omegaconf import OmegaConf
 
 from benchmark.cli.overrides import normalised
 from benchmark.run.config import CONF
@@ -34,18 +32,6 @@ def job(made: Job) -> Job:
 
 def run_id(job: Job) -> str:
     return make_run_id(replace(job, built={}), None)
-
-
-def test_a_run_is_grouped_by_its_columns(job: Job, small_demo: list[str]) -> None:
-    cfg = job.cfg
-    for name, value in (o.removeprefix("pool.").split("=", 1) for o in small_demo):
-        OmegaConf.update(cfg.pool, name, yaml.safe_load(value))
-    protocol = make_protocol(job)
-    columns = run_facts(job, "id", 10, protocol).columns
-    named = {"filter_name": "random", "pool_name": "demo", "size_name": "200k", "seed": 0}
-    assert columns.items() >= named.items()
-    assert columns["protocol_fingerprint"] == protocol.fingerprint
-    assert "protocol_name" not in run_facts(job, "id", 10).columns  # of a task that evaluates nothing
 
 
 @pytest.mark.parametrize("name", ["random", "vba", "icc"])
@@ -86,7 +72,7 @@ def test_a_quick_try_or_a_stream_is_another_run(job: Job, monkeypatch: pytest.Mo
 @pytest.fixture(scope="module")
 def of_pool() -> Callable[[str | Path], Job]:
     """Returns the job of a run on the pool at a URL."""
-    job = make_job("pool=img2dataset", "pool.url=/p", "filter=random")
+    job = make_job("pool=img2dataset", "pool.url=/p", "filter=random", "size=200k", "models=demo")
 
     def with_url(url: str | Path) -> Job:
         other = replace(job, cfg=job.cfg.copy(), built={})
@@ -123,3 +109,14 @@ def test_other_captions_of_the_same_uids_are_trained_on_again(tmp_path: Path, of
     first, of_copy, recaptioned = (training_input(job, "uids") for job in jobs)
     assert first == of_copy != recaptioned
     assert training_input(jobs[0], "others") != first
+
+
+def test_a_run_is_grouped_by_its_columns(tmp_path: Path, of_pool: OfPool) -> None:
+    job = of_pool(write_pool(tmp_path / "pool", [rows(3)]))
+    job.leave_out_evaluation_sets()
+    protocol = make_protocol(job)
+    columns = run_facts(job, "id", 10, protocol).columns
+    named = {"filter_name": "random", "pool_name": "img2dataset", "size_name": "200k", "seed": 0}
+    assert columns.items() >= named.items()
+    assert columns["protocol_fingerprint"] == protocol.fingerprint
+    assert "protocol_name" not in run_facts(job, "id", 10).columns  # of a task that evaluates nothing
