@@ -106,19 +106,19 @@ def depended_on(overrides: list[str]) -> Iterator[str]:
     Other configs only have to exist, since another test composes each. One value of a sweep is enough.
     """
     parsed = OverridesParser.create().parse_overrides(overrides)
-    groups = {o.key_or_group.partition(".")[0] for o in parsed if is_setting(o) or o.package}
-    if groups - set(composed()[1]):  # the default configuration lacks groups of a task
+    groups = {
+        o.key_or_group.partition(".")[0]
+        for o in parsed
+        if is_setting(o) or o.package or "." in o.key_or_group
+    }
+    if groups - set(composed()[0]):  # the default configuration lacks groups of a task
         groups |= {"task", *(o.key_or_group for o in parsed)}
     for o in parsed:
         values = list(o.sweep_string_iterator()) if o.is_sweep_override() else [str(o.value())]
         group, below, _ = o.key_or_group.partition("/")
         own = [v for v in values if not (CONF / group / below / f"{v}.yaml").is_file()]
-        if own and len(values) > 1:
-            yield f"{o.get_key_element()}={own[0]}"
-        elif own or o.package:
-            yield str(o.input_line)
-        elif group in groups or (group == "experiment" and groups):
-            yield f"{o.get_key_element()}={values[0]}"
+        if own or o.package or group in groups or (group == "experiment" and groups):
+            yield f"{o.get_key_element()}={(own or values)[0]}" if len(values) > 1 else str(o.input_line)
 
 
 def configured(*overrides: str) -> DictConfig:
