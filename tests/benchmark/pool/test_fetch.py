@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,6 +55,12 @@ def indexed(root: Path, server: Behaviour | None = None) -> Iterator[Pool]:
         yield pool
 
 
+@contextmanager
+def unindexed(root: Path) -> Iterator[Pool]:
+    with http_server(root, Behaviour()) as url:
+        yield Pool("p", url)
+
+
 def samples(subset: Subset) -> list[tuple[str, str, bytes]]:
     return [(sample.uid, sample.text, sample.image.tobytes()) for sample in subset]
 
@@ -63,28 +70,23 @@ def tar_bytes(pool: Pool) -> int:
     return sum(s.path.stat().st_size - 1024 for s in pool.tars)
 
 
-@pytest.mark.parametrize("behaviour", [Behaviour(), Behaviour(ranges=False)], ids=["ranges", "none"])
-def test_what_is_fetched_is_what_the_pool_holds(root: Path, behaviour: Behaviour) -> None:
-    expected = samples(Subset(Pool("p", str(root)), selected(CHOSEN)))
-    with http_server(root, behaviour) as url:
-        pool = Pool("p", url)
-        assert (
-            samples(Subset(fetch_subset(pool, selected(CHOSEN)), selected(CHOSEN), metadata=pool)) == expected
-        )
-
-
-@pytest.mark.parametrize("behaviour", [Behaviour(ranges=False), Behaviour(drops=2)], ids=["none", "drops"])
-def test_what_is_fetched_by_an_index_is_what_the_pool_holds(root: Path, behaviour: Behaviour) -> None:
-    expected = samples(Subset(Pool("p", str(root)), selected(CHOSEN)))
-    with indexed(root, behaviour) as pool:
-        assert (
-            samples(Subset(fetch_subset(pool, selected(CHOSEN)), selected(CHOSEN), metadata=pool)) == expected
-        )
+@pytest.mark.parametrize("faults", [{}, {"ranges": False}, {"drops": 2}], ids=str)
+def test_what_is_fetched_is_what_the_pool_holds(root: Path, faults: dict[str, Any]) -> None:
+    chosen = selected(CHOSEN)
+    expected = samples(Subset(Pool("p", str(root)), chosen))
+    serve = indexed(root, Behaviour(**faults)) if faults else unindexed(root)
+    with serve as pool:
+        assert samples(Subset(fetch_subset(pool, chosen), chosen, metadata=pool)) == expected
 
 
 def test_only_the_samples_are_sent_with_an_index(root: Path) -> None:
+    for path in root.rglob("*.parquet"):
+        path.unlink()
     server = Behaviour()
     with indexed(root, server) as pool:
+        (batch,) = pool.batches(pool.tars[0], frozenset({"text"}), 99, Counter())
+        assert len(batch) == 10
+        assert not server.gets, "captions of an indexed tar need no download"
         local = fetch_subset(pool, selected(CHOSEN))
         assert server.sent(".tar") == tar_bytes(local)
         assert len(server.gets) == 4  # neighbours come together: 0 and 1, 5, 11 and 12, 19
@@ -141,17 +143,7 @@ def test_a_pool_that_changes_meanwhile_is_one_line(root: Path) -> None:
 
 def test_uids_that_no_tar_holds_are_a_user_error(root: Path) -> None:
     with (
-        http_server(root, Behaviour()) as url,
+        unindexed(root) as pool,
         pytest.raises(UserError, match="none of the 1 selected uids is in the tars"),
     ):
-        fetch_subset(Pool("p", url), encode_uids(["f" * 32]))
-
-
-def test_captions_of_an_indexed_tar_need_no_download(root: Path) -> None:
-    for path in root.rglob("*.parquet"):
-        path.unlink()
-    server = Behaviour()
-    with indexed(root, server) as pool:
-        (batch,) = pool.batches(pool.tars[0], frozenset({"text"}), 99, Counter())
-    assert len(batch) == 10
-    assert not server.sent(".tar")
+        fetch_subset(pool, encode_uids(["f" * 32]))

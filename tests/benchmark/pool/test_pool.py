@@ -33,15 +33,14 @@ def test_tars_and_metadata_give_the_same_samples(tmp_path) -> None:
     assert [i.size for i in images[0].images] == [(32, 32)] * 3
     assert max(len(b) for b in texts + images) == 3
     assert pool.count() == 9
-
-
-def test_text_filters_read_tars_when_there_is_no_metadata(tmp_path) -> None:
-    write_tar(tmp_path / "00000.tar", rows(4))
-    pool = Pool("p", str(tmp_path))
-    batches, _ = read(pool, TEXT)
-    assert uids(batches) == [r.uid for r in rows(4)]
+    (tmp_path / "metadata" / "00000000.parquet").unlink()
+    (tmp_path / "metadata" / "00000001.parquet").unlink()
+    (tmp_path / "shards" / "00000000.tar").unlink()
+    of_tars = Pool("p", str(tmp_path))
+    batches, _ = read(of_tars, TEXT)
+    assert uids(batches) == [r.uid for r in shards[1]]
     assert not batches[0].images
-    assert pool.count() is None
+    assert of_tars.count() is None
 
 
 def unsafe_pool(tmp_path, **settings) -> Pool:
@@ -118,7 +117,9 @@ def test_captions_as_uids_are_said_once(tmp_path, caplog) -> None:
     assert "no column uid, url or key: captions tell its pairs apart" in message
 
 
-def test_pairs_of_a_corrupt_file_are_counted(tmp_path) -> None:
+def test_damaged_files_of_metadata_are_counted(tmp_path) -> None:
+    (tmp_path / "c.parquet").write_bytes(b"")
+    (tmp_path / "d.parquet").write_bytes(b"PAR1 not really PAR1")
     samples = rows(40)
     write_metadata(tmp_path / "a.parquet", samples)
     pq.write_table(pq.read_table(tmp_path / "a.parquet"), tmp_path / "a.parquet", row_group_size=10)
@@ -128,7 +129,7 @@ def test_pairs_of_a_corrupt_file_are_counted(tmp_path) -> None:
     (tmp_path / "a.parquet").write_bytes(data)
     batches, drops = read(Pool("p", str(tmp_path)), TEXT, size=10)
     assert uids(batches) == [sample.uid for sample in samples[:20]]
-    assert drops == {"pair_of_corrupt_shard": 20}
+    assert drops == {"pair_of_corrupt_shard": 20, "shard_empty": 1, "shard_corrupt": 1}
 
 
 def test_a_folder_named_like_a_parquet_is_one(tmp_path) -> None:
@@ -173,12 +174,6 @@ def test_a_pool_without_what_is_needed_is_one_line(tmp_path, columns, settings, 
     assert "\n" not in str(raised.value)
 
 
-def test_a_misspelt_field_of_tars_is_not_replaced(tmp_path) -> None:
-    write_tar(tmp_path / "0.tar", rows(2))
-    with pytest.raises(UserError, match="did you mean 'caption'"):
-        read(Pool("p", str(tmp_path), {"text": "captoin"}), TEXT)
-
-
 @pytest.mark.parametrize(
     ("reason", "hint"),
     [
@@ -189,15 +184,9 @@ def test_a_misspelt_field_of_tars_is_not_replaced(tmp_path) -> None:
     ],
 )
 def test_a_pool_without_usable_pairs_says_what_to_do(tmp_path, reason: str, hint: str) -> None:
-    pool = Pool("p", str(write_pool(tmp_path, [rows(1)])))
+    write_tar(tmp_path / "0.tar", rows(1))
+    with pytest.raises(UserError, match="did you mean 'caption'"):
+        read(Pool("p", str(tmp_path), {"text": "captoin"}), TEXT)
+    pool = Pool("p", str(tmp_path))
     with pytest.raises(UserError, match=hint):
         raise pool.nothing_usable(Counter({reason: 1}))
-
-
-def test_damaged_files_of_metadata_are_counted(tmp_path) -> None:
-    write_metadata(tmp_path / "b.parquet", rows(1))
-    (tmp_path / "c.parquet").write_bytes(b"")
-    (tmp_path / "d.parquet").write_bytes(b"PAR1 not really PAR1")
-    batches, drops = read(Pool("p", str(tmp_path)), TEXT)
-    assert uids(batches) == [rows(1)[0].uid]
-    assert drops == {"shard_empty": 1, "shard_corrupt": 1}

@@ -2,18 +2,22 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
 from benchmark.core.uids import decode_uids, encode_uids, read_subset
 from benchmark.pool import readable
 from benchmark.pool.pool import Pool
 from benchmark.pool.readable import find_unreadable
 from benchmark.pool.subset import Subset
+from benchmark.run.job import Job
 from benchmark.run.open_samples import open_readable, open_samples
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs, subset_path, written_subset
@@ -57,9 +61,20 @@ def settings(folder: Path | str, *others: str, ranked: Sequence[str] = RANKED) -
     ]  # fmt: skip
 
 
-def opened(*overrides: str) -> tuple[list[int], dict[str, Any], Path]:
+composed = cache(make_job)
+
+
+def job_on(folder: Path | str, *values: str, ranked: Sequence[str] = RANKED) -> Job:
+    """The job of a run with these values of settings; each command is composed once."""
+    job = composed(*settings("/pool", ranked=ranked))
+    job = replace(job, cfg=job.cfg.copy(), built={})
+    OmegaConf.set_struct(job.cfg, False)
+    job.cfg.merge_with_dotlist([f"pool.url={folder}", *values])
+    return job
+
+
+def opened(job: Job) -> tuple[list[int], dict[str, Any], Path]:
     """The rows of the pairs that a run would train on, the manifest on disk, and the path of the subset file."""
-    job = make_job(*overrides)
     subset, selected = open_readable(job, select_pairs(job, score_pairs(job)))
     assert subset.uids.tolist() == selected.selection.uids.tolist()
     assert not subset.missing
@@ -75,7 +90,7 @@ def row_numbers(uids: list[str], of: list[Row] | None = None) -> list[int]:
 
 
 def test_the_next_in_rank_replace_what_cannot_be_read(folder: Path) -> None:
-    kept, manifest, path = opened(*settings(folder, "size.samples=8", "selection.tolerate=0.4"))
+    kept, manifest, path = opened(job_on(folder, "size.samples=8", "selection.tolerate=0.4"))
     assert kept == [0, 1, 2, 4, 6, 7, 9, 10]
     assert manifest["lost"] == {"image_missing": 1, "image_unreadable": 2}
     assert (manifest["k"], manifest["distinct"]) == (8, 8)
@@ -92,18 +107,18 @@ def test_the_selection_is_that_of_a_pool_of_readable_pairs(ranked: Sequence[str]
     write_metadata(tmp_path / "mended" / "0.parquet", samples, quality=np.arange(len(samples))[::-1] * 1.0)
     write_tar(tmp_path / "mended" / "0.tar", samples)
     chosen = ["size.samples=7", "selection.tolerate=1"]
-    expected = opened(*settings(tmp_path / "mended", *chosen, ranked=ranked))
-    assert opened(*settings(write(tmp_path / "pool"), *chosen, ranked=ranked))[0] == expected[0]
+    expected = opened(job_on(tmp_path / "mended", *chosen, ranked=ranked))
+    assert opened(job_on(write(tmp_path / "pool"), *chosen, ranked=ranked))[0] == expected[0]
     assert not expected[1]["lost"]
     assert "readable" not in expected[2].name
 
 
 def test_with_size_all_they_are_left_out(folder: Path) -> None:
-    given = settings(folder, "size.samples=all", "budget=1000", "selection.tolerate=0.25")
-    kept, manifest, _ = opened(*given)
+    given = ("size.samples=all", "budget=90", "selection.tolerate=0.25")
+    kept, manifest, _ = opened(job_on(folder, *given))
     assert kept == [number for number in range(COUNT) if number not in BROKEN]
     assert (manifest["k"], manifest["scored"]) == (9, 9)
-    job = make_job(*given, "training.source=stream")
+    job = job_on(folder, *given, "training.source=stream")
     stream, selected = open_samples(job, select_pairs(job, score_pairs(job)))
     assert (len(stream), selected.manifest.lost) == (9, {"image_missing": 1, "image_unreadable": 2})
 
@@ -127,17 +142,13 @@ def test_a_few_unreadable_pairs_end_nothing(
     command = ["task=reshard", *settings(folder, "size.samples=4")]
     assert run(*command, f"task.output={tmp_path / 'out'}").stdout.startswith("wrote 4 of 4 samples")
     assert row_numbers(decode_uids(read_subset(tmp_path / "out" / "sample_ids.npy"))) == [0, 1, 2, 4]
+    assert [readable.tolerated(size, 0.01) for size in (20, 500, 800)] == [5, 5, 8]
     line = "select: 1 chosen pair cannot be read (1 image_unreadable); replaced by the next in rank"
     assert line in caplog.messages
     strict = run(*command, f"task.output={tmp_path / 'strict'}", "selection.tolerate=0")
     assert_one_line(
         strict, "1 chosen pair cannot be read (1 image_unreadable), more than selection.tolerate=0"
     )
-
-
-def test_five_are_tolerated_at_any_size() -> None:
-    assert [readable.tolerated(size, 0.01) for size in (20, 500, 800)] == [5, 5, 8]
-    assert readable.tolerated(20, 0.0) == 0
 
 
 @pytest.mark.usefixtures("strict")
@@ -161,12 +172,12 @@ def test_replacements_of_a_remote_pool_are_fetched_once(
     memory.put(str(folder), "/readable", recursive=True)
     caplog.set_level("INFO")
     try:
-        given = settings("memory://readable", "size.samples=8", "selection.tolerate=0.4")
-        assert opened(*given)[0] == [0, 1, 2, 4, 6, 7, 9, 10]
+        given = ("size.samples=8", "selection.tolerate=0.4")
+        assert opened(job_on("memory://readable", *given))[0] == [0, 1, 2, 4, 6, 7, 9, 10]
         fetched = [line for line in caplog.messages if "fetching" in line]
         assert [line.split()[2] for line in fetched] == ["8", "2", "1"]
         caplog.clear()
-        assert opened(*given)[0] == [0, 1, 2, 4, 6, 7, 9, 10]
+        assert opened(job_on("memory://readable", *given))[0] == [0, 1, 2, 4, 6, 7, 9, 10]
         assert not [line for line in caplog.messages if "fetching" in line]
     finally:
         memory.rm("/readable", recursive=True)

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,15 +36,24 @@ from tests.pools import numbered_uids, rows, write_pool
 Settings = Callable[..., Job]
 
 
+@cache
+def composed(*overrides: str) -> Job:
+    return make_job("filter=random", "pool=img2dataset", "size.samples=2", *overrides)
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Returns the job of a run on a small pool, with these overrides."""
-    pool = [f"pool.url={write_pool(tmp_path / 'pool', [rows(4)])}", "pool=img2dataset", "size.samples=2"]
-    pool += [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
+    url = str(write_pool(tmp_path / "pool", [rows(4)]))
 
-    return lambda *overrides, sweep=None: make_job(
-        "filter=random", *pool, f"results_dir={tmp_path / 'r'}", *overrides, sweep=sweep
-    )
+    def job(*overrides: str, sweep: Path | None = None) -> Job:
+        made = composed(*overrides)
+        copy = replace(made, cfg=made.cfg.copy(), sweep=sweep, built={})
+        copy.leave_out_evaluation_sets()
+        copy.cfg.pool.url, copy.cfg.results_dir = url, str(tmp_path / "r")
+        return copy
+
+    return job
 
 
 def again(job: Job) -> Job:
@@ -76,7 +86,8 @@ def test_a_result_of_the_same_run_is_there(settings: Settings, caplog: pytest.Lo
     assert look(job) == path
     assert "delete it to make it again" in caplog.text
     assert look(settings("seed=1")) is None
-    assert look(settings("results_dir=/nowhere")) is None
+    job.cfg.results_dir = "/nowhere"
+    assert look(job) is None
 
 
 def test_a_sweep_skips_it_and_a_single_run_does_not(
@@ -97,30 +108,22 @@ def test_a_sweep_skips_it_and_a_single_run_does_not(
             run_module.run(job)
 
 
-def test_another_protocol_or_schema_is_made_again(
-    settings: Settings, caplog: pytest.LogCaptureFixture
-) -> None:
-    job = settings()
-    path, _ = made(job)
-    caplog.set_level("INFO")
-    assert look(job, protocol(**{"metric.CIDEr": "2"})) is None
-    assert "is made again: metric.CIDEr 2 instead of none" in caplog.text
-    older = json.loads(path.read_text()) | {"schema_version": Result.SCHEMA.version - 1}
-    path.write_text(json.dumps(older))
-    assert look(job) is None
-    assert "is made again: run record of the older schema version" in caplog.text
-
-
-def test_a_result_with_a_failed_metric_is_made_again(
+def test_another_protocol_schema_or_a_failed_metric_is_made_again(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     job = settings()
     path, left = made(job)
+    caplog.set_level("INFO")
+    assert look(job, protocol(**{"metric.CIDEr": "2"})) is None
+    assert "is made again: metric.CIDEr 2 instead of none" in caplog.text
     failed = metric("CIDEr", None, f"{FAILED}TypeError: a bug")
     write_record(path.parent, replace(left, downstream={"captioner": trained(coco=[failed])}))
-    caplog.set_level("INFO")
     assert look(job) is None
     assert "is made again: captioner/coco/CIDEr failed" in caplog.text
+    older = json.loads(path.read_text()) | {"schema_version": Result.SCHEMA.version - 1}
+    path.write_text(json.dumps(older))
+    assert look(job) is None
+    assert "is made again: run record of the older schema version" in caplog.text
 
 
 OWN_FILTER = """
@@ -176,7 +179,7 @@ def test_an_edited_filter_that_selects_the_same_pairs_stands(
     assert "code or weights have changed since, selects other pairs" in caplog.text
 
 
-def test_scores_are_made_anew_on_demand(settings: Settings, own_filter: Callable[..., None]) -> None:
+def test_scores_are_computed_again_on_demand(settings: Settings, own_filter: Callable[..., None]) -> None:
     job = settings("filter._target_=own_filter.Mine", "engine.workers=1")
     path, left = made(job)
     chosen = select(job)
@@ -190,7 +193,7 @@ def test_scores_are_made_anew_on_demand(settings: Settings, own_filter: Callable
     assert select(anew).selection.sha256 == chosen.selection.sha256
 
 
-def test_jobs_of_a_sweep_score_anew_once(settings: Settings, tmp_path: Path) -> None:
+def test_jobs_of_a_sweep_compute_scores_again_once(settings: Settings, tmp_path: Path) -> None:
     def reused(sweep: str) -> float:
         (tmp_path / sweep).mkdir(exist_ok=True)
         return select(settings("engine.workers=1", "rescore=true", sweep=tmp_path / sweep)).table.reused
@@ -211,7 +214,8 @@ def test_epochs_and_replaced_pairs_are_one_selection(settings: Settings, ending:
 def test_other_captions_are_those_of_the_cached_selection(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "captions.parquet"
     pq.write_table(pa.table({"uid": [f"{0:032x}"], "caption": ["a dog"]}), file)
-    job = settings(f"captions.files=[{file}]")
+    job = settings()
+    job.cfg.captions.files = [str(file)]
     uids = numbered_uids(2)
     captions = CaptionSources(job.pool, files=[str(file)]).of(uids).sha256
     path, left = made(job, captions)

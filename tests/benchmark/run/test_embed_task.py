@@ -77,11 +77,13 @@ def test_a_classification_set_gives_its_training_images(
         shutil.rmtree(tmp_path / "pets" / "train", ignore_errors=True)
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [("task.evalset=cocoa", "did you mean 'coco'"), ("task.output=coco.pt", "end in .npy")],
-)
-def test_a_mistake_is_one_line_before_any_work(tmp_path: Path, override: str, message: str) -> None:
-    job = configure(tmp_path, override)  # COCO_ROOT is not even set
-    with pytest.raises(UserError, match=message):
-        task.embed(job)
+def test_a_mistake_is_one_line_before_any_work(tmp_path: Path) -> None:
+    job = configure(tmp_path)  # COCO_ROOT is not even set
+    for setting, value, message in (
+        ("output", "coco.pt", "end in .npy"),
+        ("evalset", "cocoa", "did you mean 'coco'"),
+    ):
+        job.cfg.task[setting] = value
+        with pytest.raises(UserError, match=message):
+            task.embed(job)
+        job.cfg.task.output = "coco.npy"

@@ -60,42 +60,34 @@ def test_published_captions_are_scored_and_reported(run: Run, four: list[str], t
     assert "evaluated on coco" in (tmp_path / "results" / "report.html").read_text()
 
 
-def test_a_quick_look_is_marked(run: Run, four: list[str], tmp_path: Path) -> None:
+def test_a_quick_look_is_marked_and_absent_metrics_are_named_last(
+    run: Run, four: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file = write(tmp_path / "a.json", [{"image_id": i, "caption": "two dogs run"} for i in (1, 2, 3, 4)])
-    quick = run("task=evaluate", f"task.captions={file}", *four, "evalset.limit=2")
-    assert printed(quick)["coco"]["BLEU-1"]["count"] == 2
+    polos = ["models.polos.checkpoint=/nowhere/evaluate", "metrics=[bleu,polos]"]
+    found = printed(run("task=evaluate", f"task.captions={file}", *four, *polos, "evalset.limit=2"))["coco"]
+    assert found["BLEU-1"]["count"] == 2
+    assert found["Polos"]["reason"] == "Polos needs the images, and none were given"
+    line = "metrics without a value: Polos; task=doctor says how to get them"
+    assert [line for line in caplog.messages if "Polos" in line] == caplog.messages[-1:] == [line]
     done = run("task=report", f"results_dir={tmp_path / 'results'}")
     assert done.returncode == 0, done.stderr
     assert "evaluated on coco: quick look at the first 2 images" in " ".join(done.stdout.split())
 
 
-def test_captions_that_cover_no_set_are_one_line(run: Run, four: list[str], tmp_path: Path) -> None:
+def test_mistakes_are_one_line(run: Run, four: list[str], tmp_path: Path) -> None:
     file = write(tmp_path / "half.json", [{"image_id": i, "caption": "a"} for i in (1, 2)])
-    done = run("task=evaluate", f"task.captions={file}", *four)
-    assert_one_line(done, "has 2 of the 4 images of coco, 0 of the 3 images of nocaps")
-
-
-def test_models_need_images(run: Run, four: list[str]) -> None:
-    done = run("task=evaluate", f"task.captioner.checkpoint={MODELS / 'blip'}", *four)
-    assert_one_line(done, "evaluation image 1 is needed; set images of its evalset to their folder")
-
-
-def test_absent_metrics_are_said_once_and_last(
-    run: Run, four: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    file = write(tmp_path / "published.json", [{"image_id": i, "caption": "a"} for i in (1, 2, 3, 4)])
-    polos = ["models.polos.checkpoint=/nowhere/evaluate", "metrics=[cider,polos]"]
-    found = printed(run("task=evaluate", f"task.captions={file}", *four, *polos))
-    assert found["coco"]["Polos"]["reason"] == "Polos needs the images, and none were given"
-    line = "metrics without a value: Polos; task=doctor says how to get them"
-    assert [line for line in caplog.messages if "Polos" in line] == caplog.messages[-1:] == [line]
-
-
-@pytest.mark.parametrize("given", [[], ["task.captions=a.json", "task.clip.model=ViT-B-32"]])
-def test_one_thing_is_evaluated(run: Run, given: list[str]) -> None:
-    done = run("task=evaluate", *given)
-    names = "task.captions, task.clip.model" if given else "none"
-    assert_one_line(done, f"task.captioner.checkpoint, but was given {names}")
+    one = "task.captioner.checkpoint, but was given"
+    for given, message in (
+        ([f"task.captions={file}", *four], "has 2 of the 4 images of coco, 0 of the 3 images of nocaps"),
+        (
+            [f"task.captioner.checkpoint={MODELS / 'blip'}", *four],
+            "evaluation image 1 is needed; set images of its evalset to their folder",
+        ),
+        ([], f"{one} none"),
+        (["task.captions=a.json", "task.clip.model=ViT-B-32"], f"{one} task.captions, task.clip.model"),
+    ):
+        assert_one_line(run("task=evaluate", *given), message)
 
 
 @pytest.mark.slow

@@ -132,14 +132,21 @@ def test_sets_that_cannot_be_had_are_left_out(
 def test_what_cannot_be_had_does_not_stop_the_rest(
     run: Run, command: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Nor does it stop the copy of a remote pool."""
     (tmp_path / "web" / "val2014.zip").unlink()
-    others = [c for c in command if not c.startswith(("filter", "evalset.flickr30k"))]
-    done = run("task=fetch", "filter=random,no_filter", *others, "~evalset.flickr30k")
+    pool, copy = tmp_path / "pool", tmp_path / "copy"
+    others = [c for c in command if not c.startswith(("filter", "evalset.flickr30k", "pool.url"))]
+    with http_server(pool, Behaviour()) as url:
+        given = [*others, "~evalset.flickr30k", f"pool.url={url}", f"task.pool={copy}"]
+        done = run("task=fetch", "filter=random,no_filter", *given)
     assert done.returncode == 2
     assert "val2014.zip: there is no such file" in caplog.text
     assert names("nocaps") == {"nocaps_val_4500_captions.json", "images/a.jpg"}
     assert done.stdout.count("To be fetched") == 1  # for both runs
     assert by_hand(done)[0].startswith("python -m benchmark task=fetch filter=random,no_filter pool=")
+    files = {path.name: path.read_bytes() for path in pool.rglob("*") if path.is_file()}
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == files
+    assert len(Pool("p", str(copy)).tars) == len(Pool("p", str(copy)).metadata) == 1
 
 
 def test_a_checkpoint_is_fetched_without_unused_files(
@@ -171,19 +178,6 @@ def test_sizes_without_a_network_are_those_of_shipped_checkpoints(
         assert name in configs
         needed = checkpoint_requirement(name)
         assert (needed.state, needed.size) == (State.MISSING, megabytes * 10**6)
-
-
-@needs_extra("http")
-def test_a_remote_pool_is_copied_on_request(run: Run, command: list[str], tmp_path: Path) -> None:
-    pool, copy = tmp_path / "pool", tmp_path / "copy"
-    sets = [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k")]
-    given = [c for c in command if not c.startswith(("evalset", "pool.url", "metrics"))]
-    with http_server(pool, Behaviour()) as url:
-        done = run("task=fetch", *given, *sets, "metrics=[cider]", f"pool.url={url}", f"task.pool={copy}")
-    assert done.returncode == 0, done.stderr
-    files = {path.name: path.read_bytes() for path in pool.rglob("*") if path.is_file()}
-    assert {path.name: path.read_bytes() for path in copy.iterdir()} == files
-    assert len(Pool("p", str(copy)).tars) == len(Pool("p", str(copy)).metadata) == 1
 
 
 def test_a_run_is_the_same_wherever_its_data_come_from() -> None:

@@ -1,6 +1,8 @@
 """A selection opened as a stream: resharded once, or read where it is."""
 
+import functools
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from benchmark.core.batch import Sample
 from benchmark.core.errors import UserError
 from benchmark.pool.streamed_subset import StreamedSubset
 from benchmark.run.identity import training_fingerprint
+from benchmark.run.job import Job
 from benchmark.run.open_samples import open_samples, open_stream
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs, write_chosen
@@ -37,15 +40,24 @@ def pool(tmp_path: Path) -> Path:
     return write_pool(tmp_path / "pool", [rows(20), rows(20, start=20)])
 
 
-def opened(pool: Path, *settings: str) -> StreamedSubset:
-    job = make_job(
-        "pool=img2dataset",
-        f"pool.url={pool}",
-        "models=demo",
-        "engine.workers=1",
-        "training.source=stream",
-        *settings,
-    )
+composed = functools.cache(make_job)
+
+
+def streamed(pool: Path, *settings: str) -> Job:
+    """The job of a run; one with the same settings is composed once."""
+    given = ("pool=img2dataset", "models=demo", "engine.workers=1", "training.source=stream")
+    job = composed(*given, *settings)
+    job = replace(job, cfg=job.cfg.copy(), built={})
+    job.cfg.pool.url = str(pool)
+    return job
+
+
+def opened(
+    pool: Path, *settings: str, shards: Path | None = None, tolerate: float | None = None
+) -> StreamedSubset:
+    job = streamed(pool, *settings)
+    job.cfg.training.shards = shards and str(shards)
+    job.cfg.selection.tolerate = job.cfg.selection.tolerate if tolerate is None else tolerate
     stream, _ = open_samples(job, select_pairs(job, score_pairs(job)))
     assert isinstance(stream, StreamedSubset)
     return stream
@@ -73,7 +85,7 @@ def test_the_selected_pairs_are_resharded_once(pool: Path, cache: Path) -> None:
 
 def test_a_subset_that_is_the_pool_is_read_where_it_is(pool: Path, cache: Path, tmp_path: Path) -> None:
     shards = tmp_path / "shards of icc"
-    stream = opened(pool, "filter=random", "size.samples=30", f"training.shards={shards}")
+    stream = opened(pool, "filter=random", "size.samples=30", shards=shards)
     assert Path(stream.location) == shards
     whole = opened(shards, *ALL)
     assert Path(whole.location) == shards
@@ -82,16 +94,7 @@ def test_a_subset_that_is_the_pool_is_read_where_it_is(pool: Path, cache: Path, 
 
 
 def test_selectors_that_draw_for_each_epoch_are_refused(pool: Path) -> None:
-    job = make_job(
-        "pool=img2dataset",
-        f"pool.url={pool}",
-        "models=demo",
-        "training.source=stream",
-        "selector=cluster_uniform",
-        "filter=random",
-        "size.samples=2",
-        "engine.workers=1",
-    )
+    job = streamed(pool, "selector=cluster_uniform", "filter=random", "size.samples=2")
     epoch = np.zeros(2, "u8,u8")
     drawn = Selection((epoch, epoch), 0.0, 2, 0, 0, {})
     selected = write_chosen(job, score_pairs(job), drawn, {})
@@ -102,7 +105,7 @@ def test_selectors_that_draw_for_each_epoch_are_refused(pool: Path) -> None:
 def test_missing_pairs_are_tolerated_up_to_the_setting(pool: Path) -> None:
     write_tar(pool / "shards" / "00000000.tar", rows(18))  # two of the metadata's forty have no image
     with pytest.raises(UserError, match=r"2 chosen pairs cannot be read \(2 image_missing\)"):
-        opened(pool, *ALL, "selection.tolerate=0")
+        opened(pool, *ALL, tolerate=0)
     stream = opened(pool, *ALL)
     assert len(captions(stream)) == len(stream) == 38
 
@@ -120,14 +123,13 @@ def train(stream: StreamedSubset, folder: Path) -> TrainReport:
 
 
 def test_a_training_ends_at_a_tar_of_other_samples(pool: Path, tmp_path: Path) -> None:
-    settings = (*ALL, f"training.shards={tmp_path / 'subset'}")
-    stream = opened(pool, *settings)
+    stream = opened(pool, *ALL, shards=tmp_path / "subset")
     first, second = stream.urls[:2]
     shutil.copy(second.removeprefix("file://"), first.removeprefix("file://"))
     lost = rf"1 of the \d+ samples seen cannot be used \(1 not_of_this_tar; the last in {first}\), more than"
     with pytest.raises(UserError, match=lost):
         train(stream, tmp_path / "ended")
-    tolerant = opened(pool, *settings, "selection.tolerate=0.05")
+    tolerant = opened(pool, *ALL, shards=tmp_path / "subset", tolerate=0.05)
     assert train(tolerant, tmp_path / "tolerated").skipped == {"not_of_this_tar": 1}
 
 

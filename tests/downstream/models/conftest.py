@@ -14,11 +14,11 @@ from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Re
 
 FOUR = [CAPTIONS[index] for index in (0, 3, 4, 5)]
 LEARNT = {
-    "captioner": six_steps(samples_seen=400, batch_size=4, lr=5e-3),
-    "lstm_captioner": six_steps(samples_seen=800, batch_size=4, lr=1e-2),
-    "locked": six_steps(samples_seen=400, batch_size=4, lr=1e-2),
-    "unlocked": six_steps(samples_seen=480, batch_size=4),
-    "clip_scratch": six_steps(samples_seen=160, batch_size=4, lr=5e-3),
+    "captioner": six_steps(samples_seen=360, batch_size=4, lr=5e-3),
+    "lstm_captioner": six_steps(samples_seen=480, batch_size=4, lr=1e-2),
+    "locked": six_steps(samples_seen=240, batch_size=4, lr=1e-2),
+    "unlocked": six_steps(samples_seen=240, batch_size=4, lr=1e-3),
+    "clip_scratch": six_steps(samples_seen=100, batch_size=4, lr=5e-3),
 }
 
 

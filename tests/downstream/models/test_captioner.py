@@ -130,17 +130,13 @@ def test_only_cross_attention_is_new(untrained: Captioner, checkpoints: Checkpoi
     assert all("cross" in name for name in joined.keys() - given.keys())
 
 
-def test_towers_of_different_width_are_joined(checkpoints: Checkpoints, tmp_path: Path) -> None:
-    captioner = built("captioner", checkpoints, decoder=str(save_gpt2(tmp_path / "gpt2", CAPTIONS, width=24)))
-    assert captioner.model.enc_to_dec_proj.weight.shape == (24, 32)
-    assert len(captioner.caption(IMAGES[:2])) == 2
-
-
-def test_the_decoders_own_limit_holds(checkpoints: Checkpoints, tmp_path: Path) -> None:
-    short = str(save_gpt2(tmp_path / "gpt2", CAPTIONS, n_positions=8))
-    captioner = make("captioner", checkpoints, six_steps(samples_seen=4, batch_size=2), decoder=short)
+def test_towers_of_different_width_and_length_are_joined(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    narrow = str(save_gpt2(tmp_path / "gpt2", CAPTIONS, width=24, n_positions=8))
+    recipe = six_steps(samples_seen=4, batch_size=2)
+    captioner = make("captioner", checkpoints, recipe, decoder=narrow)
     captioner.train(MemorySubset([f"{CAPTIONS[0]} {CAPTIONS[1]}"]), tmp_path / "run", CPU, Recorder(), "f")
-    assert len(captioner.caption(IMAGES[:2])) == 2
+    assert captioner.model.enc_to_dec_proj.weight.shape == (24, 32)
+    assert len(captioner.caption(IMAGES[:2])) == 2, "of at most 8 tokens"
 
 
 def test_captions_are_one_line(untrained: Captioner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,35 +92,29 @@ def test_load_gives_what_was_saved(
 ) -> None:
     model = trained(kind).model
     model.save(tmp_path)
-    again = make(
-        "locked" if kind == "unlocked" else kind, checkpoints
-    )  # the folder says whether it is locked
+    # The folder says whether it is locked.
+    again = make("locked" if kind == "unlocked" else kind, checkpoints)
     again.load(tmp_path, CPU)
     assert same_weights(weights(again), weights(model))
     if kind in CAPTIONERS:
-        assert again.caption(IMAGES) == model.caption(IMAGES)
+        assert again.caption(IMAGES[:2]) == model.caption(IMAGES[:2])
     else:
         assert np.allclose(again.embed_images(IMAGES), model.embed_images(IMAGES), atol=1e-6)
         assert np.allclose(again.embed_texts(FOUR), model.embed_texts(FOUR), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
+def test_a_folder_of_something_else_is_named(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    for kind, message in (
         ("captioner", "does not load as AutoTokenizer"),
         ("lstm_captioner", "must be the folder of an LSTM captioner"),
         ("locked", "must be the folder of a dual encoder"),
         ("clip_scratch", r"give a folder with an open_clip_config\.json"),
-    ],
-)
-def test_a_folder_of_something_else_is_named(
-    kind: str, message: str, checkpoints: Checkpoints, tmp_path: Path
-) -> None:
-    with pytest.raises(UserError, match=message):
-        make(kind, checkpoints).load(tmp_path, CPU)
+    ):
+        with pytest.raises(UserError, match=message):
+            make(kind, checkpoints).load(tmp_path, CPU)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "uncached"])
 def test_a_resumed_training_ends_with_the_same_bits(
     kind: str, checkpoints: Checkpoints, tmp_path: Path
 ) -> None:
@@ -182,14 +176,9 @@ def test_embedding_once_gives_the_losses_of_recomputing(checkpoints: Checkpoints
         losses.append(tracker.losses())
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
     assert reports[0].skipped == reports[1].skipped == {"image_unreadable": 6}
-
-
-def test_only_images_that_the_budget_draws_are_embedded(checkpoints: Checkpoints, tmp_path: Path) -> None:
-    subset = ManyCaptions(CAPTIONS)
-    make("locked", checkpoints, six_steps(samples_seen=5, batch_size=2)).train(
-        subset, tmp_path, CPU, Recorder(), "f"
-    )
-    assert subset.reads == 5
+    drawn, recipe = ManyCaptions(CAPTIONS), six_steps(samples_seen=5, batch_size=2)
+    make("locked", checkpoints, recipe).train(drawn, tmp_path / "few", CPU, Recorder(), "f")
+    assert drawn.reads == 5, "only images that the budget draws are embedded"
 
 
 @pytest.mark.parametrize("kind", [kind for kind in PAIR_ENCODERS if kind != "uncached"])

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from benchmark.core import devices
-from tests.command_line import Run, assert_one_line
+from benchmark.core.errors import UserError
 from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, draw, make, six_steps
+from tests.jobs import make_job
 from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
@@ -20,10 +21,8 @@ def test_bf16_rounds_what_fp32_computes(
     monkeypatch.setattr(devices, "_computes_bf16", lambda device: True)
     losses, vectors = {}, {}
     for precision in ("auto", "fp32", "bf16"):
-        model, tracker = (
-            make("uncached", without_dropout, six_steps(samples_seen=8, precision=precision)),
-            Recorder(),
-        )
+        recipe, tracker = six_steps(samples_seen=8, precision=precision), Recorder()
+        model = make("uncached", without_dropout, recipe)
         model.train(MemorySubset(CAPTIONS), tmp_path / precision, CPU, tracker, "f")
         losses[precision] = tracker.losses()[0]
         model.build(CPU)  # the same weights
@@ -35,18 +34,10 @@ def test_bf16_rounds_what_fp32_computes(
 
 
 def test_a_cpu_without_bf16_is_refused_before_scoring(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "_computes_bf16", lambda device: False)
-    pool = write_pool(tmp_path / "pool", [rows(5)])
-    settings = [
-        "pool=img2dataset",
-        f"pool.url={pool}",
-        "size.samples=3",
-        "budget=30",
-        "models=demo",
-        "filter=random",
-    ]
-    done = run("task=train", *settings, "device=cpu", "precision=bf16")
-    assert_one_line(done, "precision=bf16 needs a GPU that computes bf16, or a CPU with")
-    assert "score:" not in done.stderr
+    settings = [f"pool.url={write_pool(tmp_path / 'pool', [rows(5)])}", "pool=img2dataset", "models=demo"]
+    sizes = ["size.samples=3", "budget=30", "filter=random", "task=train", "device=cpu", "precision=bf16"]
+    with pytest.raises(UserError, match="precision=bf16 needs a GPU that computes bf16, or a CPU with"):
+        make_job(*settings, *sizes).check()

@@ -74,9 +74,6 @@ def test_text_towers_that_do_not_fit_are_named(tiny: Checkpoints, tmp_path: Path
     ):
         model = make("locked", tiny, text_encoder=text, max_tokens=TOKENS)
         assert_named(model, f"models.dual_encoder.text={text}", *words)
-
-
-def test_a_model_without_a_maximum_length_is_named(tiny: Checkpoints) -> None:
     tokenizer = hf.AutoTokenizer.from_pretrained(tiny.gpt2)
     with pytest.raises(UserError, match="checkpoint a must have max_position_embeddings"):
         text_limit(tokenizer, hf.BloomModel(BLOOM), "checkpoint a")
