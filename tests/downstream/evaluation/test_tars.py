@@ -171,7 +171,7 @@ def assert_refused(url: str, reason: str) -> None:
         ("hf://datasets/some/set/0.tar", "offline mode is enabled"),
         ("memory://nowhere/0.tar", "there is no such file"),
         ("nosuch://set/0.tar", "Protocol not known"),
-        ("http://[set/0.tar", "not a URL"),
+        ("http://[set/0.tar", "must be a URL"),
         ("/nowhere/0.tar", "no such file"),
     ],
 )
