@@ -35,10 +35,10 @@ demo: $(if $(wildcard .venv/.ready),setup,.venv/.demo) ## The main job on the de
 	$(PYTHON) -m benchmark task=report >/dev/null # its tables say what the run's own has just said
 	@echo results/report.html
 
-test: setup ## The default tests: CPU, no network, two to six minutes on two cores
+test: setup ## The default tests: CPU, no network, two to four minutes on two cores
 	$(IN_MEMORY) $(PYTHON) -m pytest $(IN_PARALLEL)
 
-test-slow: setup ## Tests of whole runs, launches and engines: five to twelve minutes on two cores
+test-slow: setup ## Tests of whole runs, launches and engines: four to eight minutes on two cores
 	$(PYTHON) -m pytest $(BY_MODULE) -m "slow and not full and not tools"
 
 test-tools: setup ## Tests of the makers of the demo's world and models; CI runs them when these or a shipped file changed
