@@ -155,14 +155,20 @@ def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
 
 
 def _refuse(mistakes: Mapping[str, Sequence[str]], jobs: Sequence[str]) -> None:
-    """Raise `MistakesError` if some `jobs` have a mistake; a mistake of all jobs is one line."""
+    """Raise `MistakesError` if some `jobs` have a mistake: one line if all jobs with some settings have it."""
     having: dict[str, list[str]] = defaultdict(list)  # names of jobs by their mistake
     for name, lines in mistakes.items():
         for line in dict.fromkeys(lines):
             having[line].append(name)
     named = []
     for line, names in having.items():
-        named += [line] if len(names) == len(jobs) else [name_job(name, line) for name in names]
+        shared = [part for part in names[0].split() if all(part in name.split() for name in names)]
+        if len(names) == len(jobs):
+            named.append(line)
+        elif len(names) == sum({*shared} <= {*job.split()} for job in jobs):
+            named.append(name_job(" ".join(shared), line))
+        else:
+            named += [name_job(name, line) for name in names]
     if mistakes:
         raise MistakesError(sorted(named, key=WAYS_ON.__eq__))
 

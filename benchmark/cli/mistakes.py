@@ -15,14 +15,16 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import InstantiationException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 
-from benchmark.cli.overrides import GROUPS
+from benchmark.cli.overrides import GROUPS, normalised
 from benchmark.core.errors import MistakesError
 from benchmark.core.launch import torch_distributed
 from benchmark.core.paths import remote_paths
 from benchmark.core.sanitize import redact, visible
 from benchmark.core.source_code import own_place
-from benchmark.run.config import CONF, UNBOUNDED, USER_ERRORS, WAYS_ON, explain
+from benchmark.run.config import CONF, UNBOUNDED, USER_ERRORS, WAYS_ON, explain, shipped_names
 
+# Among settings with equal names, the settings of these groups come first.
+FIRST = ("downstream", "filter", "task", "pool", "evalset", "selector")
 MOST = 3  # names that one line suggests
 HIDDEN = {"family", "after", "heading", "low_is_good"}  # of configs, not for users
 TWICE = "{0} is chosen already; write {0}=NAME once, no plus"
@@ -105,29 +107,76 @@ def _unreadable(override: str) -> str:
 
 
 def unknown_setting(name: str, arguments: Sequence[str]) -> str:
-    """Return the message for an unknown setting, with the settings that are most like it."""
+    """Return the message for an unknown setting, with the settings that could be meant and that take its value."""
     if name in GROUPS:
         return f"{name} takes the name of a config; `python -m benchmark --help {name}` lists them"
     given = [a for a in arguments if "=" in a and not a.startswith("-")]
     others = [a for a in given if a.lstrip("+~").partition("=")[0] != name]
     value = next((a.partition("=")[2] for a in given if a not in others), "")
+    refused = ""
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(CONF), version_base="1.3"):
         try:
             known = list(_names(compose("config", others)))
         except USER_ERRORS:  # more is wrong
-            known = list(_names(compose("config")))
-    group, _, setting = name.partition(".")
-    meant = [f"{group}={config} {name}" for config in _configs_with(setting, group)] if value else []
-    meant = meant or get_close_matches(name, [*GROUPS, *known], n=1, cutoff=0.8)
-    if not meant and not setting:  # the trained models' first
-        known.sort(key=lambda other: not other.startswith("downstream."))
-        lasts = [other.rpartition(".")[2] for other in known]
-        close = get_close_matches(name, lasts, n=1, cutoff=0.8)
-        meant = [other for other, last in zip(known, lasts, strict=True) if last in close]
-    equals = f"={value}" if value else ""
-    likely = " or ".join(f"{setting}{equals}" for setting in meant[:MOST])
-    return f"there is no setting {name!r}; {f'did you mean {likely}?' if likely else ALL}"
+            others, known = [], list(_names(compose("config")))
+        for candidates in _candidates(name, value, known, others):
+            problems = {" ".join(typed): _problem(typed, others) for typed in candidates[:MOST]}
+            if accepted := [typed.removesuffix("=") for typed, problem in problems.items() if not problem]:
+                return f"there is no setting {name!r}; did you mean {' or '.join(accepted)}?"
+            refused = refused or next((p for typed, p in problems.items() if " " not in typed), "")
+    return f"there is no setting {name!r}; {refused or ALL}"
+
+
+def _problem(settings: Sequence[str], others: Sequence[str]) -> str:
+    """Return why a command with these settings is wrong; empty if it is right."""
+    names = [setting.partition("=")[0] for setting in settings]
+    if names[0] in GROUPS and ":" in settings[0]:  # a part of the user's: not imported for a suggestion
+        return ""
+    kept = [other for other in others if other.partition("=")[0] not in names]
+    try:
+        cfg = compose("config", [*kept, *normalised([s for s in settings if not s.endswith("=")])])
+        if names[-1] not in GROUPS:
+            from benchmark.cli.check_settings import check_settings  # with pydantic
+
+            check_settings(cfg, names[-1:])
+    except USER_ERRORS as error:
+        return explain(error)
+    return ""
+
+
+def _candidates(
+    name: str, value: str, known: Sequence[str], others: Sequence[str]
+) -> Iterator[list[list[str]]]:
+    """Yield lists of what `name` may mean, the likeliest first: one setting each, or a config and its setting."""
+    parent, _, last = name.rpartition(".")
+    top = name.partition(".")[0]
+    if group := "" if parent else next(iter(get_close_matches(name, GROUPS, n=1)), ""):
+        if group == "metrics" and "task=report" in others:
+            yield [[f"task.columns={value}"]]
+        yield [[f"{group}={value}"]]
+        close = get_close_matches(value.casefold(), shipped_names(group), n=1)
+        yield [[f"{group}={config}"] for config in close]
+    ranks = {first: rank for rank, first in enumerate(FIRST)}
+    ranked = sorted(known, key=lambda n: (ranks.get(n.partition(".")[0], len(FIRST)), n.count(".")))
+    by_last = {other: other.rpartition(".")[2] for other in ranked}
+    siblings = [by_last[other] for other in ranked if other.rpartition(".")[0] == parent]
+    same = [f"{other}={value}" for other in ranked if by_last[other] == last]
+    if not parent:
+        yield [[f"{close}={value}"] for close in get_close_matches(last, siblings, n=1)]
+        yield [[setting] for setting in same]
+    if value and last not in HIDDEN:
+        yield [
+            [f"{group}={config}", f"{name if parent else f'{group}.{name}'}={value}"]
+            for group in ([top] if top in GROUPS else ["task"] if parent else FIRST)
+            for config in sorted(_configs_with(last, group), key=lambda config: config not in name.split("."))
+        ]
+    yield [[f"{parent}.{close}={value}"] for close in get_close_matches(last, siblings, n=1) if parent]
+    yield [[setting] for setting in same if setting.startswith(f"{top}.")]
+    if top not in FIRST:
+        yield [[setting] for setting in same]
+        close = get_close_matches(last, set(by_last.values()), n=1, cutoff=0.8)
+        yield [[f"{other}={value}"] for other in ranked if by_last[other] in close]
 
 
 def _configs_with(setting: str, group: str) -> list[str]:
