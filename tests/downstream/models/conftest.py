@@ -17,7 +17,7 @@ LEARNT = {
     "captioner": six_steps(samples_seen=360, batch_size=4, lr=5e-3),
     "lstm_captioner": six_steps(samples_seen=480, batch_size=4, lr=1e-2),
     "locked": six_steps(samples_seen=240, batch_size=4, lr=1e-2),
-    "unlocked": six_steps(samples_seen=240, batch_size=4, lr=1e-3),
+    "unlocked": six_steps(samples_seen=480, batch_size=4, lr=1e-3),
     "clip_scratch": six_steps(samples_seen=100, batch_size=4, lr=5e-3),
 }
 

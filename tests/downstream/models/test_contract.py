@@ -48,12 +48,14 @@ def changed_parts(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) 
 @pytest.mark.parametrize("kind", LEARNT)
 def test_four_pairs_are_learnt(kind: str, trained: Learnt) -> None:
     of = trained(kind)
-    assert of.report.final_loss == of.losses[-1] < 0.5 * of.losses[0]
+    # A head on a frozen image tower learns less.
+    least, below = (3, 0.5 * of.losses[0]) if kind == "locked" else (4, 0.2)
+    assert of.report.final_loss == of.losses[-1] < below
     if kind in CAPTIONERS:
         assert of.model.caption(IMAGES) == FOUR
     else:
         similarity = of.model.embed_texts(FOUR) @ of.model.embed_images(IMAGES).T
-        assert sum(similarity.argmax(1) == np.arange(4)) >= 3
+        assert sum(similarity.argmax(1) == np.arange(4)) >= least
 
 
 @pytest.mark.parametrize("kind", LEARNT)

@@ -40,7 +40,7 @@ def of_two(
         "CUDA_VISIBLE_DEVICES": "",
     }
     command = [*torchrun, json.dumps(asdict(without_dropout)), str(folder), *MODELS]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return folder, dict(zip(MODELS, reports, strict=True))

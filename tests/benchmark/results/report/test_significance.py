@@ -20,10 +20,25 @@ Floats = npt.NDArray[np.float64]
 IMAGES = 500
 
 
-@pytest.mark.parametrize("seeds", [[3] * 9, [3] * 3 + [1] * 6])
+@pytest.mark.parametrize("seeds", [[3] * 9, [2] * 9, [3] * 3 + [1] * 6])
 def test_nine_equal_filters_are_seldom_told_apart(seeds: list[int]) -> None:
     rng = np.random.default_rng(0)
-    assert 1 <= sum(any_better(simulate(rng, [20.0] * 9, seeds)) for _ in range(60)) <= 0.09 * 60
+    wrong = sum(any_better(simulate(rng, [20.0] * 9, seeds)) for _ in range(200))
+    assert 1 <= wrong <= 0.07 * 200
+
+
+def test_one_seed_each_tells_nothing_apart() -> None:
+    comparison = simulate(np.random.default_rng(0), [20.0, 40.0], [1, 1])
+    assert np.isnan(comparison.p_values).all()
+
+
+def test_untested_pairs_are_told_apart_over_images_only() -> None:
+    rng = np.random.default_rng(0)
+    floor = [1 + 0.01 * rng.standard_normal((3, IMAGES)), 20 + 10 * rng.standard_normal((1, IMAGES))]
+    comparison = compare([parts.mean(axis=1).tolist() for parts in floor], floor)
+    assert np.isnan(comparison.p_values).all()  # the floor says nothing of the noise above it
+    assert comparison.better(1, 0, over_images=True)
+    assert not comparison.better(1, 0)
 
 
 @pytest.mark.parametrize("seeds", [[3] * 9, [3] * 8 + [1]])
@@ -34,20 +49,20 @@ def test_a_filter_that_is_much_better_is_found(seeds: list[int]) -> None:
 
 def test_95_percent_of_intervals_hold_the_quality() -> None:
     rng, held = np.random.default_rng(0), []
-    for _ in range(80):
+    for _ in range(200):
         comparison = simulate(rng, [20.0] * 8, [3] * 4 + [1] * 4)
         intervals = [estimate.interval or (0, 0) for estimate in comparison.estimates]
         held.append([low <= 20.0 <= high for low, high in intervals])
-    for part in (slice(4), slice(4, None)):
-        assert 0.91 <= np.mean(np.array(held)[:, part]) <= 0.99
+    assert 0.92 <= np.mean(np.array(held)[:, :4]) <= 0.985
+    assert 0.92 <= np.mean(np.array(held)[:, 4:]) <= 0.985
 
 
 def tables(
-    *means: float, runs: int = 3, noise: float = 1.0, shared: float = 1.0, seed: int = 0, images: int = IMAGES
+    *means: float, runs: int = 3, noise: float = 1.0, shared: float = 1.0, seed: int = 0
 ) -> list[Floats]:
     """What each image adds to the metric of each run, by filter."""
     rng = np.random.default_rng(seed)
-    return [mean + rng.normal(0, noise, (runs, images)) + rng.normal(0, shared, (runs, 1)) for mean in means]
+    return [mean + rng.normal(0, noise, (runs, IMAGES)) + rng.normal(0, shared, (runs, 1)) for mean in means]
 
 
 def compared(parts: list[Floats], *without: int, **more: Any) -> Comparison:
@@ -77,7 +92,7 @@ def test_the_test_is_that_of_its_formula() -> None:
     assert comparison.pairs == 3
 
 
-@pytest.mark.parametrize(("count", "freedom"), [(2, 4), (9, 18), (25, 60), (100, 40)])
+@pytest.mark.parametrize(("count", "freedom"), [(2, 4), (3, 4), (9, 18), (25, 20), (25, 60), (100, 40)])
 def test_the_studentised_range_is_that_of_scipy(count: int, freedom: int) -> None:
     q = np.array([0.0, 1.0, 3.0, 4.0, 5.0, 6.0, 8.0, np.inf])
     expected = studentized_range.sf(q[:-1], count, freedom)
@@ -86,13 +101,15 @@ def test_the_studentised_range_is_that_of_scipy(count: int, freedom: int) -> Non
 
 def test_noise_of_training_within_images_counts_once() -> None:
     """Seeds whose noise is independent between images add nothing to the variance over images."""
-    rng, held, images = np.random.default_rng(0), [], 100
-    for _ in range(150):
-        difficulty = rng.normal(0, 5, images)
-        parts = [difficulty + rng.normal(0, 20, (2, images)) for _ in range(10)]
-        low, high = compared(parts).estimates[0].interval or (0, 0)
-        held.append(low <= 0 <= high)
-    assert 0.91 <= np.mean(held) <= 0.98
+    rng = np.random.default_rng(0)
+    z = []
+    for _ in range(300):
+        images = rng.normal(0, 5, IMAGES)
+        parts = [images + rng.normal(0, 20, (2, IMAGES)) for _ in range(10)]
+        interval = compared(parts).estimates[0].interval
+        assert interval is not None
+        z.append(interval[0] <= 0 <= interval[1])
+    assert 0.92 <= np.mean(z) <= 0.98
 
 
 def test_filters_at_the_floor_do_not_narrow_others() -> None:
@@ -112,9 +129,12 @@ def test_a_paired_test_finds_what_intervals_hide() -> None:
     rng = np.random.default_rng(0)
     difficulty = rng.normal(50, 30, IMAGES)  # of an image for every filter
     images = np.stack([difficulty + rng.normal(0, 2, IMAGES), difficulty + rng.normal(1, 2, IMAGES)])
-    comparison = compared([np.stack([of - 0.01, of, of + 0.01]) for of in images])
-    (_, low), (high, _) = (estimate.interval or (0, 0) for estimate in comparison.estimates)
-    assert low > high
+    parts = [np.stack([of - 0.01, of, of + 0.01]) for of in images]
+    comparison = compared(parts)
+    low, high = (estimate.interval for estimate in comparison.estimates)
+    assert low is not None
+    assert high is not None
+    assert low[1] > high[0]
     assert comparison.better(1, 0)
 
 
@@ -145,22 +165,15 @@ def test_an_unknown_noise_leaves_the_interval_of_the_other() -> None:
     assert (comparison.pairs, comparison.better(1, 0)) == (0, False)  # seeds alone are not enough
 
 
-def test_untested_pairs_are_told_apart_over_images_only() -> None:
-    assert np.isnan(simulate(np.random.default_rng(0), [20.0, 40.0], [1, 1]).p_values).all()
-    rng = np.random.default_rng(0)
-    floor = [1 + 0.01 * rng.standard_normal((3, IMAGES)), 20 + 10 * rng.standard_normal((1, IMAGES))]
-    comparison = compared(floor)
-    assert np.isnan(comparison.p_values).all()  # the floor says nothing of the noise above it
-    assert comparison.better(1, 0, over_images=True)
-    assert not comparison.better(1, 0)
-
-
-def test_intervals_need_scores_of_images_and_end_where_the_metric_does() -> None:
+def test_a_row_without_scores_of_images_has_no_interval() -> None:
     comparison = compared(tables(10.0, 20.0), 1)
-    assert [estimate.interval is None for estimate in comparison.estimates] == [False, True]
-    (only,) = compared(tables(1.0, shared=2.0), limits=(0.0, 1.5)).estimates
-    assert only.interval == (0.0, 1.5)
-    assert compared([np.array([[1.0], [1.1]]), np.array([[5.0], [5.1]])]).pairs == 0  # one image
+    assert comparison.estimates[0].interval is not None
+    assert comparison.estimates[1].interval is None
+
+
+def test_an_interval_ends_where_the_metric_does() -> None:
+    comparison = compared(tables(1.0, shared=2.0), limits=(0.0, 1.5))
+    assert comparison.estimates[0].interval == (0.0, 1.5)
 
 
 def test_p_values_have_three_digits() -> None:
@@ -171,6 +184,11 @@ def test_runs_without_any_noise_compare_by_their_values() -> None:
     constant = [np.full((3, IMAGES), 1.0), np.full((3, IMAGES), 2.0)]
     assert compared(constant).better(1, 0)
     assert not any_better(compared(constant[:1] * 2))
+
+
+def test_one_image_is_not_enough() -> None:
+    comparison = compared([np.array([[1.0], [1.1]]), np.array([[5.0], [5.1]])])
+    assert comparison.pairs == 0
 
 
 def test_lower_may_be_better() -> None:
