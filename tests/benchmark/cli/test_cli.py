@@ -95,3 +95,21 @@ def test_reshard_writes_a_pool(run: Run, pool_folder: Path, tmp_path: Path) -> N
     assert (tmp_path / "shards" / "00000000.tar").is_file()
     again = run(*POOL, f"pool.url={tmp_path}")
     assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.slow
+def test_unexpected_errors_keep_their_traceback(pool_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken_filter.py").write_text(
+        "from filters.base import Filter\n"
+        "class Broken(Filter):\n"
+        "    needs = frozenset({'text'})\n"
+        "    light = True\n"
+        "    def score(self, batch):\n"
+        "        raise ZeroDivisionError('a bug')\n"
+    )
+    done = run_process(
+        *POOL, f"pool.url={pool_folder}", "filter._target_=broken_filter.Broken", "~filter.seed", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "ZeroDivisionError: a bug" in done.stderr
+    assert "Traceback" in done.stderr

@@ -183,3 +183,22 @@ def test_sizes_without_a_network_are_those_of_shipped_checkpoints(
 def test_a_run_is_the_same_wherever_its_data_come_from() -> None:
     cfg = OmegaConf.create({"evalset": {"coco": {"name": "coco", "source": {"size": 1}}, "limit": None}})
     assert evaluation_identity(cfg) == {"coco": {"name": "coco"}}
+
+
+@needs_extra("http")
+def test_data_goes_to_the_folder_that_is_set(
+    run: Run, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
+    run("task=fetch", *command, "~evalset.nocaps", "~evalset.flickr30k")
+    assert (tmp_path / "coco" / "val2014" / "1.jpg").read_bytes() == jpeg(1)
+    assert not cache_folder("data").exists()
+
+
+def test_a_disk_that_is_too_small_is_said_first(
+    run: Run, command: list[str], web: tuple[str, Behaviour]
+) -> None:
+    done = run("task=fetch", *command, f"evalset.coco.source.size={10**18}")
+    assert done.returncode == 2
+    assert "make room, or set XDG_CACHE_HOME" in done.stderr
+    assert not web[1].gets

@@ -1,9 +1,11 @@
 from dataclasses import replace
+from pathlib import Path
 
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result
 from pairsift.studies.findings import FINDINGS, findings_tables, rank_agreement_tables
 from tests.benchmark.results.report.made_results import captioned, metric, protocol, result, texts, trained
+from tests.benchmark.results.report.made_run_folders import Folder
 
 NOTHING = RunFolders({})
 
@@ -104,3 +106,17 @@ def test_every_headline_metric_has_rankings() -> None:
         ["coco, 100k", "text-to-image R@1 (%) and zero-shot (%)", "4", "-1.00"],
         ["coco, 200k", "text-to-image R@1 (%) and zero-shot (%)", "4", "-1.00"],
     ]
+
+
+def test_a_finding_agrees_only_where_it_is_significant(tmp_path: Path) -> None:
+    runs = Folder(tmp_path)
+    runs.add("random", [0.10, 0.11, 0.12])
+    runs.add("icc", [0.30, 0.31, 0.32])
+    runs.add("clip", [0.09, 0.12, 0.13])
+    runs.add("tmars", [0.20])
+    runs.add("oracle", [0.50, 0.51, 0.52])
+    (table,) = findings_tables(runs.results, runs.folders)
+    agrees = {row[0]: row[4] for row in texts(table)}
+    assert agrees["ICC is far above random"] == "yes (p < .001)"
+    assert agrees["Random is above CLIP"].startswith("not shown (p ")
+    assert agrees["T-MARS is above random"] == "yes (p .003)"
