@@ -264,13 +264,19 @@ class Pool:
     def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool without usable samples, given the counts by reason."""
         reasons = counts(drops) or "its files are empty"
-        hints = {
-            KEY_WITH_DOT: "names of files in tars must have one dot, where webdataset ends the key: write the tars"
-            " again, with names such as photo_00021.jpg",
-            UID_INVALID: "a uid must be 32 hexadecimal digits or a UUID: name another column with"
-            " pool.columns.uid=NAME, or rename it, as pairs without uid get a hash of url and caption",
-            CAPTION_MISSING: self.fields.naming_hint(),
-            SHARD_CORRUPT: "copy or download its files again",
-        }
-        hint = next((f"; {hint}" for reason, hint in hints.items() if drops[reason]), "")
+        hint = ""
+        if drops[KEY_WITH_DOT]:
+            hint = (
+                "; names of files in tars must have one dot, where webdataset ends the key: write the tars again,"
+                " with names such as photo_00021.jpg"
+            )
+        elif drops[UID_INVALID]:
+            hint = (
+                "; a uid must be 32 hexadecimal digits or a UUID: name another column with pool.columns.uid=NAME, or"
+                " rename it, as pairs without uid get a hash of url and caption"
+            )
+        elif drops[CAPTION_MISSING]:
+            hint = f"; {self.fields.naming_hint()}"
+        elif drops[SHARD_CORRUPT]:
+            hint = "; copy or download its files again"
         return UserError(f"pool {self.name} ({self.url}) has no usable pair ({reasons}){hint}")

@@ -166,9 +166,10 @@ class Compared:
     @cached_property
     def best(self) -> Entry | None:
         """The entry that is better than all that compete; None without such an entry."""
-        first, *others = [index for index in self.ranking if index in self.competing] or [0]
-        certain = bool(others) and all(self.comparison.better(first, other) for other in others)
-        return self.entries[first] if certain else None
+        for one in self.competing:
+            if all(self.comparison.better(one, other) for other in self.competing if other != one):
+                return self.entries[one] if len(self.competing) > 1 else None
+        return None
 
     def position(self, entry: Entry) -> int | None:
         """Return the index of an entry, None without the metric."""

@@ -85,7 +85,7 @@ def row_notes(entries: Sequence[Entry]) -> list[str]:
     """Return explanations of rows of several filters, and of rows that are draws; nothing without such rows."""
     same = [" = ".join([entry.label, *entry.same]) for entry in entries if entry.same]
     notes = [f"Filters that selected the same pairs share a row ({', '.join(same)})."] if same else []
-    return notes + [DRAWS] * any(entry.drawn for entry in entries)
+    return [*notes, DRAWS] if any(entry.drawn for entry in entries) else notes
 
 
 def loss_note(result: Result) -> list[str]:

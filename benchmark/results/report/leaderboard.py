@@ -115,7 +115,8 @@ def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
     boards = []
     for runs in protocols:
         protocol, first, title = runs[0].protocol, protocols[0][0].protocol, board_title(runs[0])
-        title += f" [{protocol.fingerprint}]" * (names[title] > 1)
+        if names[title] > 1:
+            title += f" [{protocol.fingerprint}]"
         notes = []
         if protocol.setting != first.setting:
             notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
@@ -192,7 +193,7 @@ def group(results: Sequence[Result]) -> list[Entry]:
         full = name + _difference(json.loads(settings), variants)
         for size in sorted({run.size for run in runs}):
             labelled[size, full] += 1
-            label = full + f" #{labelled[size, full]}" * (labelled[size, full] > 1)
+            label = full if labelled[size, full] == 1 else f"{full} #{labelled[size, full]}"
             of_size = sorted((run for run in runs if run.size == size), key=lambda run: run.seed)
             entries.append(Entry(label, size, of_size))
     return _merged(sorted(entries, key=lambda e: (e.size, family_position(e.runs[0].family), e.label)))
@@ -202,14 +203,16 @@ def _merged(entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries, with one entry per selection, named by random, the filter with most runs, or the first."""
     merged: list[Entry] = []
     for entry in entries:
-        same = next((i for i, other in enumerate(merged) if _share_selection(entry, other)), len(merged))
-        both = [*merged[same : same + 1], entry]
-        first, *others = sorted(both, key=lambda e: (e.label == REFERENCE, len(e.runs)), reverse=True)
-        for second in others:
-            seeds = {run.seed for run in first.runs}
-            runs = [*first.runs, *(run for run in second.runs if run.seed not in seeds)]
-            first = replace(first, runs=runs, same=first.same | {second.label: second.runs} | second.same)
-        merged[same : same + 1] = [first]
+        same = next((i for i, other in enumerate(merged) if _share_selection(entry, other)), None)
+        if same is None:
+            merged.append(entry)
+            continue
+        first, second = merged[same], entry
+        if (second.label == REFERENCE, len(second.runs)) > (first.label == REFERENCE, len(first.runs)):
+            first, second = second, first
+        seeds = {run.seed for run in first.runs}
+        runs = [*first.runs, *(run for run in second.runs if run.seed not in seeds)]
+        merged[same] = replace(first, runs=runs, same=first.same | {second.label: second.runs} | second.same)
     return merged
 
 
