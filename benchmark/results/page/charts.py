@@ -245,15 +245,16 @@ def kept_chart(key: str, entries: Sequence[Entry], summaries: Summaries) -> Char
         variants.append(stacked_bars("planted kinds of noise", [*noise], fractions, KIND_COLOURS))
     for name in dict.fromkeys(name for summary in summaries.values() for name in summary.histograms):
         counted = {label: s.histograms[name] for label, s in summaries.items() if name in s.histograms}
-        variants.append(_quantiles(name, counted))
+        if any(sum(histogram.pool) for histogram in counted.values()):
+            variants.append(_quantiles(name, counted))
     return Chart(key, "What each filter keeps", variants) if variants else None
 
 
 def _quantiles(name: str, counted: Mapping[str, Histogram]) -> Variant:
-    """Return a box per filter below the box of the pool."""
+    """Return a box per filter below the box of the pool; none for a filter without values in the bins."""
     first = next(iter(counted.values()))
     boxes = {POOL: _of_counts(first.edges, first.pool)}
-    boxes |= {label: _of_counts(histogram.edges, histogram.kept) for label, histogram in counted.items()}
+    boxes |= {label: _of_counts(of.edges, of.kept) for label, of in counted.items() if sum(of.kept)}
     ends = [list(values) for values in zip(*boxes.values(), strict=True)]
     box = dict(zip(("lowerfence", "q1", "median", "q3", "upperfence"), ends, strict=True))
     trace: Json = {

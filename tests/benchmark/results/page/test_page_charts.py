@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,6 +11,7 @@ from benchmark.results.page.charts import Chart, cost_chart, kept_chart, line_st
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
+from benchmark.results.run_folder import Histogram
 from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.benchmark.results.report.made_run_folders import full_result, summary
 
@@ -110,6 +112,14 @@ def test_kinds_and_lengths_are_drawn() -> None:
     assert lengths["layout"]["yaxis"]["range"] == [2.5, -0.5]
     assert box["median"] == [1, 2.75, 2.75]  # half of 500 + 400 + 100; 30 of the 80 in the bin from 2 to 4
     assert kept_chart("k", entries(full_result("clip", 0.5, kept={})), {}) is None
+
+
+def test_empty_histograms_are_left_out() -> None:
+    nothing, of_pool = Histogram((0.0, 1.0), (0,), (0,)), Histogram((0.0, 1.0), (5,), (0,))
+    rows = entries(full_result("clip", 0.5, kept={}))
+    assert kept_chart("k", rows, {"clip": replace(summary(), histograms={"words": nothing})}) is None
+    (words,) = drawn(kept_chart("k", rows, {"clip": replace(summary(), histograms={"words": of_pool})}))
+    assert words["layout"]["yaxis"]["ticktext"] == ["the pool"]
 
 
 def test_scores_have_their_threshold() -> None:
