@@ -43,6 +43,8 @@ def pac_scores(
     PAC-S is the cosine of image and candidate, negative ones counted as 0, times a weight. RefPAC-S is its harmonic
     mean with the candidate's best cosine with a reference, negative ones counted as 0 too.
     """
+    if not all(references):
+        raise ValueError("every candidate must have a reference")
     owner = np.repeat(np.arange(len(candidates)), [len(group) for group in references])
     flat = [reference for group in references for reference in group]
     texts, others = (

@@ -79,11 +79,8 @@ class _Chunks:
         indices = self.indices[chunk * self.size : (chunk + 1) * self.size]
         samples, reasons = read_samples(self.subset.__getitem__, indices.tolist())
         pixels = self.preprocess([s.image for s in samples]) if samples else torch.empty(0)
-        readable = iter(samples)
-        rows: list[Row] = [
-            (None, (), r) if r else ((s := next(readable)).text, s.others, None) for r in reasons
-        ]
-        return pixels, rows
+        readable: Iterator[Row] = iter([(sample.text, sample.others, None) for sample in samples])
+        return pixels, [(None, (), reason) if reason else next(readable) for reason in reasons]
 
 
 def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int, device: torch.device) -> None:

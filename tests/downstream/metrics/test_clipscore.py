@@ -51,6 +51,11 @@ def test_scores_by_hand():
     assert opposite == (pytest.approx([0]), pytest.approx([0]))
 
 
+def test_a_candidate_without_a_reference_is_an_error():
+    with pytest.raises(ValueError, match="must have a reference"):
+        pac_scores(LetterClip(), np.ones((2, 2)), ["a", "b"], [["a"], []])
+
+
 def test_half_precision_features_are_summed_exactly():
     class Wide:
         def embed_texts(self, texts):
