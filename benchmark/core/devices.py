@@ -39,6 +39,9 @@ def resolve_device(name: str) -> torch.device:
     """Return the device of ``auto``, ``cpu``, ``cuda`` or ``cuda:N``. Raises `UserError` if the machine lacks it."""
     import torch
 
+    # cuDNN's attention, which torch prefers on Hopper and Blackwell, makes a plan for every new shape: half a second,
+    # and captions have a new shape in every batch.
+    torch.backends.cuda.enable_cudnn_sdp(False)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if not re.fullmatch(DEVICES, name):

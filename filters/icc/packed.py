@@ -1,18 +1,21 @@
 """Forward passes of a distilled scorer: RoBERTa without padding, any other text encoder with padding."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch.nn.attention.varlen import varlen_attn
 from torch.nn.functional import layer_norm, linear, scaled_dot_product_attention
 
 from benchmark.models.checkpoints import load_model, locate_checkpoint, read_weights
 
+Attention = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]  # of query, key and value
 FAMILIES = frozenset({"roberta", "xlm-roberta", "camembert"})  # RoBERTa's architecture under three names
 
 
@@ -62,14 +65,9 @@ class LogitModel(ABC):
     """A sequence classifier of one label."""
 
     @torch.inference_mode()
-    def logits(self, captions: Sequence[Sequence[int]], budget: int) -> npt.NDArray[np.float32]:
-        """Return logits of shape (n,) for n tokenized captions, computed in passes of at most `budget` tokens."""
-        order, packed = pack(captions)
-        logits = np.empty(len(captions), np.float32)
-        logits[order] = (
-            torch.cat([self.forward(part) for part in packed.passes(budget)]).float().cpu().numpy()
-        )
-        return logits
+    def logits(self, captions: PackedCaptions, budget: int) -> torch.Tensor:
+        """Return logits of shape (n,), on the model's device, computed in passes of at most `budget` tokens."""
+        return torch.cat([self.forward(part) for part in captions.passes(budget)]).float()
 
     @abstractmethod
     def forward(self, captions: PackedCaptions) -> torch.Tensor:
@@ -146,8 +144,9 @@ class PaddedModel(LogitModel):
 class PackedRoberta(LogitModel):
     """A `RobertaForSequenceClassification` on captions that are concatenated into one sequence.
 
-    Linear layers and norms act on single tokens. Attention runs on the captions of one length at a time, so it needs
-    no mask. The head reads only the first token, so the last layer computes only that one.
+    Linear layers and norms act on single tokens. Attention needs no mask: it runs on the captions of one length at a
+    time or, in bf16 on a GPU, on captions of all lengths at once. The head reads only the first token, so the last
+    layer computes only that one.
 
     Args:
         weights: the model's weights by name.
@@ -181,21 +180,29 @@ class PackedRoberta(LogitModel):
         hidden = words[self._to_device(captions.ids)] + token_types[0]
         hidden = hidden + positions[self._to_device(captions.positions(self._padding))]
         hidden = self._norm("roberta.embeddings", hidden)
+        attend = self._attention(captions)
         for layer in range(self._layers):
             rows = first_tokens if layer == self._layers - 1 else None
-            hidden = self._layer(f"roberta.encoder.layer.{layer}", hidden, rows, captions.groups())
+            hidden = self._layer(f"roberta.encoder.layer.{layer}", hidden, rows, attend)
         pooled = torch.tanh(self._linear("classifier.dense", hidden))
         return self._linear("classifier.out_proj", pooled)[:, 0]
 
+    def _attention(self, captions: PackedCaptions) -> Attention:
+        """Return self-attention within each of `captions`, with a launch per layer if the device can."""
+        if self._device.type != "cuda" or self._dtype != torch.bfloat16:
+            return partial(attend_by_length, groups=captions.groups(), heads=self._heads)
+        bounds = self._to_device(np.append(0, captions.lengths.cumsum()).astype(np.int32))
+        return partial(attend_to_all, bounds=bounds, longest=int(captions.lengths.max()), heads=self._heads)
+
     def _layer(
-        self, name: str, hidden: torch.Tensor, rows: torch.Tensor | None, groups: Sequence[tuple[int, int]]
+        self, name: str, hidden: torch.Tensor, rows: torch.Tensor | None, attend: Attention
     ) -> torch.Tensor:
         """Return the output of a layer, of all tokens or of those at `rows`, one per caption."""
         inputs = hidden.to(self._dtype)
         residual, query_input = (hidden, inputs) if rows is None else (hidden[rows], inputs[rows])
         query = self._linear(f"{name}.attention.self.query", query_input)
         key, value = (self._linear(f"{name}.attention.self.{kind}", inputs) for kind in ("key", "value"))
-        attended = attend(query, key, value, groups, self._heads)
+        attended = attend(query, key, value)
         hidden = self._linear(f"{name}.attention.output.dense", attended) + residual
         hidden = self._norm(f"{name}.attention.output", hidden)
         intermediate = self._linear(f"{name}.intermediate.dense", hidden.to(self._dtype))
@@ -210,14 +217,14 @@ class PackedRoberta(LogitModel):
         weight, bias = (self._weights[f"{name}.LayerNorm.{kind}"] for kind in ("weight", "bias"))
         return layer_norm(hidden, weight.shape, weight, bias, self._epsilon)
 
-    def _to_device(self, indices: npt.NDArray[np.int64]) -> torch.Tensor:
+    def _to_device(self, indices: npt.NDArray[np.integer[Any]]) -> torch.Tensor:
         tensor = torch.from_numpy(indices)
         if self._device.type == "cuda":  # pinned, so that the copy is asynchronous
             return tensor.pin_memory().to(self._device, non_blocking=True)
         return tensor
 
 
-def attend(
+def attend_by_length(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, groups: Sequence[tuple[int, int]], heads: int
 ) -> torch.Tensor:
     """Return self-attention within each caption, in the shape of `query`.
@@ -237,3 +244,25 @@ def attend(
         q, k, v = (p.view(count, -1, heads, p.shape[1] // heads).transpose(1, 2) for p in qkv)
         attended.append(scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2).flatten(0, 1))
     return torch.cat(attended)
+
+
+def attend_to_all(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    bounds: torch.Tensor,
+    longest: int,
+    heads: int,
+) -> torch.Tensor:
+    """Return the same, for half precision on a GPU, in one launch.
+
+    Args:
+        bounds: the first token of each caption, and the number of all tokens, int32, (captions + 1,).
+        longest: tokens of the longest caption.
+    """
+    q, k, v = (p.view(len(p), heads, -1) for p in (query, key, value))
+    query_bounds, longest_query = bounds, longest
+    if len(query) != len(key):
+        query_bounds, longest_query = torch.arange(len(bounds), dtype=bounds.dtype, device=bounds.device), 1
+    attended: Any = varlen_attn(q, k, v, query_bounds, bounds, longest_query, longest)
+    return torch.flatten(attended, 1)

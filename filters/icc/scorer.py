@@ -16,7 +16,9 @@ from benchmark.models.checkpoints import FromCheckpoint, load_pretrained
 from filters.base import Filter, Scores
 
 if TYPE_CHECKING:
-    from filters.icc.packed import LogitModel
+    import numpy.typing as npt
+
+    from filters.icc.packed import LogitModel, PackedCaptions
 
 BLOCK = 4096  # captions tokenised at a time, which bounds memory
 
@@ -82,16 +84,27 @@ class DistilledScorer(FromCheckpoint, Filter):
 
     def score(self, batch: Batch) -> Scores:
         """Return logits of shape (n,); captions are truncated to the model's length."""
+        import torch
+
         assert self._model is not None, "setup comes before score"
-        scores = np.empty(len(batch), np.float32)
+        if not len(batch):
+            return np.empty(0, np.float32)
         characters = np.fromiter(map(len, batch.texts), np.int64, len(batch))
         order = np.argsort(characters, kind="stable")  # so a block's captions have similar lengths
         blocks = [order[start : start + BLOCK] for start in range(0, len(order), BLOCK)]
         texts = ([batch.texts[row] for row in block] for block in blocks)
-        tokenized = prefetch_map(self._tokenize, texts, self._threads)
-        for block, captions in zip(blocks, tokenized, strict=True):
-            scores[block] = self._model.logits(captions, self._budget)
+        rows, logits = [], []
+        for block, (by_length, captions) in zip(
+            blocks, prefetch_map(self._tokenize, texts, self._threads), strict=True
+        ):
+            rows.append(block[by_length])
+            logits.append(self._model.logits(captions, self._budget))
+        scores = np.empty(len(batch), np.float32)
+        # Copied once, at the end: a GPU would wait at each block for the captions of the next.
+        scores[np.concatenate(rows)] = torch.cat(logits).cpu().numpy()
         return scores
 
-    def _tokenize(self, texts: list[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
+    def _tokenize(self, texts: list[str]) -> tuple[npt.NDArray[np.int64], PackedCaptions]:
+        from filters.icc.packed import pack
+
+        return pack([encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)])
