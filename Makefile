@@ -60,7 +60,7 @@ perf: setup ## Measure speed and memory on this machine: three quarters of an ho
 perf-8m: setup ## Measure every stage on eight million pairs, once: over an hour, 60 GB of disk
 	OMP_NUM_THREADS=$$(nproc) $(PYTHON) -m pytest -m perf -s bench/eight_million.py
 
-gpu: setup ## All that waits for a GPU, in 25 minutes: its tests, speed and memory of the real sizes; writes docs/gpu.json
+gpu: setup ## All that waits for a GPU, in nine minutes: its tests, speed and memory of the real sizes; writes docs/gpu.json
 	$(PYTHON) -m bench.gpu
 
 smoke: setup ## Each model of the papers at its real size, random weights, one step on the CPU: ten minutes, 9 GiB, 16 GB of disk

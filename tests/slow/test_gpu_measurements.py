@@ -34,7 +34,20 @@ def test_all_parts_run_with_tiny_models(capfd: pytest.CaptureFixture[str]) -> No
     written = gpu.PAGE.read_text(), gpu.FILE.is_file()
     assert gpu.main(["--device", "cpu", "--tiny"]) == 0, capfd.readouterr().err
     rows = capfd.readouterr().out.splitlines()
-    for work in ("tests/gpu", "CLIP", "ICC", "Swin-B + GPT-2", "ViT-B/16", "NormSim", "k-means"):
+    for work in (
+        "tests/gpu",
+        "CLIP",
+        "ICC",
+        "Swin-B + GPT-2",
+        "ViT-B/16",
+        "task=score filter=icc",
+        "task=score filter=clip",
+        "task=train",
+        "captions of",
+        "embed",
+        "NormSim",
+        "k-means",
+    ):
         assert [row for row in rows if row.startswith(f"| {work}")], rows
     assert (gpu.PAGE.read_text(), gpu.FILE.is_file()) == written
 
@@ -52,17 +65,19 @@ def test_the_table_is_of_the_file_or_says_that_there_is_none(tmp_path: Path) -> 
     page, file = tmp_path / "page.md", tmp_path / "gpu.json"
     page.write_text(PAGE)
     gpu.write_page(file, page)
-    assert "| `make gpu` was not run yet | | | | |" in page.read_text()
+    assert "| `make gpu` was not run yet | | | | | |" in page.read_text()
     rows = [
-        gpu.Row("a step", 12.5, "samples/s", 0.934, 1.5, "0.1 s a step"),
+        gpu.Row("a product", 800.0, "TFLOP/s", tflops=800.0),
+        gpu.Row("a step", 12.5, "samples/s", 0.934, 200.0, 1.5, "0.1 s a step"),
         gpu.Row("k-means", note="absent"),
     ]
     gpu.write_document(file, rows, ["Traceback\n...\nValueError: wrong\n"])
     gpu.write_page(file, page)
     (_, *lines, _) = page.read_text().splitlines()
-    assert lines[3:6] == [
-        "| a step | 12.5 samples/s | 93% | 1.50 | 0.1 s a step |",
-        "| k-means |  |  |  | absent |",
-        "| ValueError: wrong |  |  |  | failed |",
+    assert lines[3:7] == [
+        "| a product | 800 TFLOP/s |  | 100% |  |  |",
+        "| a step | 12.5 samples/s | 93% | 25% | 1.50 | 0.1 s a step |",
+        "| k-means |  |  |  |  | absent |",
+        "| ValueError: wrong |  |  |  |  | failed |",
     ]
-    assert f"torch {json.loads(file.read_text())['versions']['torch']}" in lines[6]
+    assert f"torch {json.loads(file.read_text())['versions']['torch']}" in lines[7]
