@@ -69,6 +69,11 @@ smoke: setup ## Each model of the papers at its real size, random weights, one s
 fuzz: setup ## Damaged files through the readers for ten minutes
 	$(PYTHON) -m tests.hostile.fuzz
 
+oldest: | $(filter .uv/bin/uv,$(UV)) ## The default tests with the oldest packages that pyproject.toml allows, in .venv-oldest; before a release
+	$(UV) venv --quiet --clear --python 3.11 .venv-oldest
+	$(UV) pip install --quiet --python .venv-oldest/bin/python --resolution lowest-direct --editable '.[$(EXTRAS)]'
+	$(IN_MEMORY) .venv-oldest/bin/python -m pytest $(IN_PARALLEL)
+
 without-pairsift: setup ## A run and the default tests of benchmark, filters and downstream where the folder pairsift is absent
 	$(IN_MEMORY) $(PYTHON) -m tests.without_pairsift $(IN_PARALLEL)
 
@@ -108,4 +113,4 @@ audit: | $(filter .uv/bin/uv,$(UV)) ## Known vulnerabilities of the pins, from P
 		{ echo "make audit needs the network: pip-audit cannot be fetched from PyPI" >&2; exit 2; }
 	@$(UV) tool run --quiet pip-audit@2.10.1 --requirement constraints.txt --no-deps --disable-pip --strict --progress-spinner off
 
-.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m gpu smoke fuzz without-pairsift chaos mutants reference models pins release audit
+.PHONY: help setup demo test test-slow test-tools test-full check perf perf-8m gpu smoke fuzz oldest without-pairsift chaos mutants reference models pins release audit

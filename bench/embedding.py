@@ -67,14 +67,19 @@ def in_series(tar: str, model: str, device: str, busy: str) -> Iterator[None]:
 def embedded(clip: ClipModel, read: Callable[[], Iterator[Batch]], busy: str) -> Iterator[None]:
     """Embed all batches after one: by then processes have started, and the GPU has chosen its kernels."""
     passes = Passes(clip.model.visual, clip.device)
-    clip.embed_batch(next(read()))
+    embed(clip, next(read()))
     passes.seconds()
     yield
     began = time.monotonic()
     for batch in read():
-        clip.embed_batch(batch)
+        embed(clip, batch)
     seconds = passes.seconds()
     Path(busy).write_text(json.dumps(seconds / (time.monotonic() - began)))
+
+
+def embed(clip: ClipModel, batch: Batch) -> None:
+    """Embed the images of a batch, or their pixels."""
+    clip.embed_images(batch.images) if batch.pixels is None else clip.embed_pixels(batch.pixels)
 
 
 def loaded(model: str, device: torch.device) -> ClipModel:

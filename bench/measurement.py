@@ -92,7 +92,8 @@ def measure_command(*command: str) -> Usage:
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": path}
 
 
 class _Forks:

@@ -74,7 +74,7 @@ def clip_in_series(folder: str) -> Iterator[None]:
     model = clip(CORES)
     yield
     for batch in read_images(*opened(folder), BATCH, Counter()):
-        model.embed_batch(batch)
+        model.embed_images(batch.images)
 
 
 def clip_in_a_pipeline(folder: str) -> Iterator[None]:
@@ -82,7 +82,7 @@ def clip_in_a_pipeline(folder: str) -> Iterator[None]:
     workers = started(model.preprocess, folder)
     yield
     for batch in read_pixels(*opened(folder), BATCH, Counter(), workers):
-        model.embed_batch(batch)
+        model.embed_pixels(batch.pixels)
 
 
 def started(preprocess: Preprocessing, folder: str) -> PixelWorkers:
@@ -189,7 +189,7 @@ def test_the_pipeline_gives_the_pixels_of_the_series(tar: str) -> None:
     workers = PixelWorkers(model.preprocess, CORES, CPU)
     series = next(read_images(*opened(tar), BATCH, Counter()))
     pipeline = next(read_pixels(*opened(tar), BATCH, Counter(), workers))
-    assert np.array_equal(model.embed_batch(series), model.embed_batch(pipeline))
+    assert np.array_equal(model.embed_images(series.images), model.embed_pixels(pipeline.pixels))
 
 
 def test_processes_decode_more_than_threads(tar: str) -> None:

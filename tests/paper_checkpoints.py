@@ -476,8 +476,8 @@ def tiny_timm_vit(folder: Path, side: int) -> str:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         network = timm.create_model("test_vit", pretrained=False, img_size=side)
-    data = {"input_size": (3, side, side), "crop_pct": 1.0, "crop_mode": "squash"}
-    save_for_hf(network, str(folder), safe_serialization=True, data_config=data)
+    network.pretrained_cfg |= {"input_size": (3, side, side), "crop_pct": 1.0, "crop_mode": "squash"}
+    save_for_hf(network, str(folder), model_args={"img_size": side}, safe_serialization=True)
     return str(folder)
 
 

@@ -14,8 +14,8 @@ from benchmark.core.source_code import git_commit
 
 LIBRARIES = (
     "torch", "transformers", "open-clip-torch", "accelerate", "numpy", "pyarrow", "pillow", "hydra-core", "faiss-cpu",
-    "faiss-gpu-cu12", "onnxruntime", "opencv-python-headless", "rapidfuzz", "rapidocr", "scikit-learn", "spacy",
-    "timm",
+    "faiss-gpu-cu12", "onnxruntime", "onnxruntime-gpu", "opencv-python-headless", "rapidfuzz", "rapidocr",
+    "scikit-learn", "spacy", "timm",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 Detection is DB (Liao et al. 2020), recognition a CTC model (Shi et al. 2015) whose alphabet is in the model file.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from benchmark.core.requirements import Requirement, look
 from benchmark.models.checkpoints import revision
 from filters.ocr.features import Line, Polygon, TextSpotter
 
+log = logging.getLogger(__name__)
 Pixels = npt.NDArray[np.uint8]
 LINE_HEIGHT = 48  # pixels, the recognition model's input height
 WIDTH_STEP = 16  # pixels; two columns of the recognition model's output
@@ -31,7 +33,8 @@ LINE_WIDTHS = (32, 1536)  # minimum and maximum in pixels; longer lines are sque
 SQUEEZE = 0.75  # factor of a line's width: cost falls in proportion, errors on rendered text do not rise
 # Larger images are shrunk to this longer side before lines are cut: OpenCV warps up to 32,767.
 READ_SIDE = 4096
-BATCH_PIXELS = 4 * 128 * 128  # per forward pass of either model; twice as many exceed the processor's caches
+# Per forward pass of either model: on a CPU, twice as many exceed its caches.
+BATCH_PIXELS = {"CPUExecutionProvider": 4 * 128 * 128, "CUDAExecutionProvider": 2**22}
 
 
 class RapidSpotter(TextSpotter):
@@ -71,11 +74,18 @@ class RapidSpotter(TextSpotter):
             yield look(f"RapidOCR {kind}", partial(model_file, kind))
 
     def setup(self, device: Device) -> None:
-        """Load both models onto `device`, with as many threads as torch has."""
+        """Load both models onto `device`, with as many threads as torch has; warn if they cannot run on a GPU."""
         from rapidocr.ch_ppocr_det import main, utils
         from rapidocr.ch_ppocr_rec.utils import CTCLabelDecode
 
         self._detector, self._reader = _session("det", device), _session("rec", device)
+        provider = self._detector.get_providers()[0]  # the CPU's, too, if CUDA's could not load its libraries
+        self._batch_pixels = BATCH_PIXELS[provider]
+        if device.type == "cuda" and provider != "CUDAExecutionProvider":
+            log.warning(
+                "text in images is read on the CPU: this onnxruntime cannot use the GPU; install"
+                " onnxruntime-gpu in place of onnxruntime"
+            )
         self._fit_size = utils.DetPreProcess(self.max_side, "max").resize
         self._sort_boxes = main.TextDetector.sorted_boxes
         self._find_boxes = utils.DBPostProcess(
@@ -93,7 +103,7 @@ class RapidSpotter(TextSpotter):
                 by_shape[pixels.shape].append((index, pixels))
         detected: list[list[Polygon]] = [[] for _ in images]
         for same in by_shape.values():
-            for part in _parts(same):
+            for part in _parts(same, self._batch_pixels):
                 maps = _run(self._detector, [pixels for _, pixels in part])
                 for (index, _), text_map in zip(part, maps, strict=True):
                     detected[index] = self._polygons(text_map, images[index])
@@ -111,7 +121,7 @@ class RapidSpotter(TextSpotter):
                 by_width[crop.shape[1]].append(((i, j), crop))
         lines = [[Line("", 0.0)] * len(areas) for areas in polygons]
         for same in by_width.values():
-            for part in _parts(same):
+            for part in _parts(same, self._batch_pixels):
                 probabilities = _run(self._reader, [crop for _, crop in part])
                 best = probabilities.argmax(axis=2)
                 top = np.take_along_axis(probabilities, best[..., None], axis=2)[..., 0]
@@ -144,7 +154,8 @@ def _session(kind: str, device: Device) -> Any:
     options.enable_cpu_mem_arena = False  # the arena would keep memory for every image size seen
     options.intra_op_num_threads = torch.get_num_threads()
     options.add_session_config_entry("session.set_denormal_as_zero", "1")  # for its own threads
-    cuda = ("CUDAExecutionProvider", {"device_id": device.index or 0})
+    # Shapes of images vary, and by default each new shape of each convolution tries all algorithms.
+    cuda = ("CUDAExecutionProvider", {"device_id": device.index or 0, "cudnn_conv_algo_search": "HEURISTIC"})
     usable = device.type == "cuda" and cuda[0] in onnxruntime.get_available_providers()
     with _denormals_as_zero():
         return onnxruntime.InferenceSession(
@@ -177,9 +188,9 @@ def _run(session: Any, batch: list[Pixels]) -> npt.NDArray[np.float32]:
     return output
 
 
-def _parts(same: list[tuple[Any, Pixels]]) -> Iterator[list[tuple[Any, Pixels]]]:
+def _parts(same: list[tuple[Any, Pixels]], most: int) -> Iterator[list[tuple[Any, Pixels]]]:
     height, width = same[0][1].shape[:2]
-    count = max(1, BATCH_PIXELS // (height * width))
+    count = max(1, most // (height * width))
     for start in range(0, len(same), count):
         yield same[start : start + count]
 

@@ -188,8 +188,8 @@ def save_timm(folder: Path, name: str, **sizes: Any) -> Any:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = timm.create_model(name, pretrained=False, num_classes=7, **sizes).eval()
-    data = {"input_size": (3, SIZE, SIZE), "crop_pct": 1.0, "crop_mode": "squash"}
-    save_for_hf(model, str(folder), safe_serialization=True, data_config=data)
+    model.pretrained_cfg |= {"input_size": (3, SIZE, SIZE), "crop_pct": 1.0, "crop_mode": "squash"}
+    save_for_hf(model, str(folder), model_args=sizes, safe_serialization=True)
     return model
 
 

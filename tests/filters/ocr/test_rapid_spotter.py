@@ -153,6 +153,28 @@ def test_the_engine_is_quiet_and_leaves_no_trace_in_the_process(monkeypatch, cap
     assert (torch.tensor(1e-30) * 1e-12).item() > 0  # denormal numbers are again what they were
 
 
+def test_an_onnxruntime_without_cuda_is_named_where_a_gpu_is_wanted(caplog) -> None:
+    import onnxruntime
+
+    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+        pytest.skip("this onnxruntime has CUDA")
+    spotter = RapidSpotter()
+    spotter.setup(torch.device("cpu"))
+    assert not caplog.messages
+    spotter.setup(torch.device("cuda"))
+    (message,) = caplog.messages
+    assert "install onnxruntime-gpu in place of onnxruntime" in message
+    assert len(spotter.detect([lettered()])[0]) == 1
+
+
+def test_more_pixels_a_pass_change_nothing_that_is_read(spotter, demo, spotted, monkeypatch) -> None:
+    polygons, lines = spotted
+    monkeypatch.setattr(spotter, "_batch_pixels", rapid.BATCH_PIXELS["CUDAExecutionProvider"])
+    assert spotter.detect(demo[0]) == polygons
+    read = spotter.read(demo[0], polygons)
+    assert [text_of(of_image) for of_image in read] == [text_of(of_image) for of_image in lines]
+
+
 def test_the_identity_has_settings_and_weights() -> None:
     default = RapidSpotter()
     identity = default.identity()
