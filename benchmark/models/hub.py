@@ -3,6 +3,7 @@
 import fnmatch
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 import huggingface_hub
@@ -70,14 +71,15 @@ def hub_errors(name: str, found: str, later: OnFirstUseError) -> Iterator[None]:
 
     `found` describes the files of `name` on this machine.
     """
-    import httpx2  # what the hub client raises
+    client = vars(import_module("huggingface_hub.utils._http"))
+    http = client.get("httpx2") or client["httpx"]  # its errors pass through; the second in older versions
 
     try:
         yield
     except (
         huggingface_hub.errors.LocalEntryNotFoundError,
         huggingface_hub.errors.OfflineModeIsEnabled,
-        httpx2.TransportError,
+        http.TransportError,
     ):
         raise NotFetchedError(
             f"checkpoint {name}: {found}, and the hub is disabled or cannot be reached; where there is a network run"
@@ -89,7 +91,7 @@ def hub_errors(name: str, found: str, later: OnFirstUseError) -> Iterator[None]:
             f"checkpoint {name}: {found}, and the hub has no such repository, or asks for consent; run"
             f" `{program('hf')} auth login` and ask for access at https://huggingface.co/{name}, or give a folder"
         ) from None
-    except (OSError, ValueError, httpx2.HTTPError) as error:
+    except (OSError, ValueError, http.HTTPError) as error:
         reason = str(error).strip().split("\n")[0][:200]
         raise UserError(
             f"checkpoint {name}: {found}, and the hub answers: {reason}; give a folder instead"
