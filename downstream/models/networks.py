@@ -108,7 +108,14 @@ class CaptionLoss(nn.Module):
 
     def _loss(self, states: torch.Tensor, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the sum of the losses of captions (n, t), given the states (n, positions, d) of their images."""
-        logits = self.model(encoder_outputs=(states,), decoder_input_ids=ids, use_cache=False).logits
+        mask = None
+        if self.model.config.decoder.model_type == "gpt2":
+            # Without a 4D mask transformers waits for the device, to see whether rows pack several sequences.
+            length = ids.shape[1]
+            mask = torch.full((1, 1, length, length), -math.inf, device=ids.device).triu(1)
+        logits = self.model(
+            encoder_outputs=(states,), decoder_input_ids=ids, decoder_attention_mask=mask, use_cache=False
+        ).logits
         return F.cross_entropy(
             logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
         )
@@ -266,13 +273,15 @@ class PairNetwork(nn.Module, ABC):
         ]
 
     def _loss(self, pairs: Pairs) -> LossSum:
-        given = pairs.texts.detach().any(-1)
+        kinds = pairs.texts.shape[1]
+        # A boolean index waits for the device; each pair has its own caption.
+        given = [slice(None)] if kinds == 1 else pairs.texts.detach().any(-1).T
         with torch.autocast(pairs.texts.device.type, enabled=False):
             losses = [
                 weight * info_nce(pairs.images[rows], pairs.texts[rows, kind], pairs.log_scale.exp())
-                for kind, (weight, rows) in enumerate(zip(self.caption_weights, given.T, strict=True))
+                for kind, (weight, rows) in enumerate(zip(self.caption_weights, given, strict=True))
             ]
-        return LossSum(torch.stack(losses).sum(), torch.tensor(len(pairs.texts), device=pairs.texts.device))
+        return LossSum(torch.stack(losses).sum(), torch.full((), len(pairs.texts), device=pairs.texts.device))
 
     def _embed_images(self, inputs: Inputs) -> torch.Tensor:
         if not inputs:
@@ -288,6 +297,8 @@ class PairNetwork(nn.Module, ABC):
         if not inputs:
             return self._no_rows()[:, None].expand(-1, len(self.caption_weights), -1)
         ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        if ids.shape[1] == 1:
+            return self.embed_texts(ids[:, 0], mask[:, 0])[:, None]
         given = mask.any(-1)
         vectors = self.embed_texts(ids[given], mask[given])
         return vectors.new_zeros(*given.shape, vectors.shape[-1]).index_put((given,), vectors)
@@ -348,11 +359,15 @@ class TwoTowers(PairNetwork):
         features = torch.cat(
             [self._text_features(input_ids[rows, :t], attention_mask[rows, :t]) for rows, t in groups]
         )
-        original_order = torch.cat([rows for rows, _ in groups]).argsort()
-        return F.normalize(self.text_head(features[original_order]).float(), dim=-1)
+        if sorted_rows := [rows for rows, _ in groups if isinstance(rows, torch.Tensor)]:
+            features = features[torch.cat(sorted_rows).argsort()]  # in the original order
+        return F.normalize(self.text_head(features).float(), dim=-1)
 
     def _text_features(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """Return the last state of the class token of texts (n, t): (n, text width)."""
+        if self.text_tower.config.model_type == "bert":
+            # Of a 2D mask transformers waits for the device, to see whether there is padding.
+            attention_mask = ((attention_mask - 1.0) * torch.finfo(torch.float32).max)[:, None, None]
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask} | self._options
         states = self.text_tower(**inputs).last_hidden_state
         class_token: torch.Tensor = states[:, 0]

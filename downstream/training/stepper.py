@@ -71,7 +71,10 @@ class Stepper:
 
     def step(self, index: int, lr: float, batch: TrainingBatch) -> Step | None:
         """Take step `index`; no step and None if nothing of the whole batch was readable."""
-        if self._over_ranks(torch.tensor([batch.size], device=self.accelerator.device)).item() == 0:
+        size = batch.size
+        if self.accelerator.num_processes > 1:
+            size = int(self._over_ranks(torch.tensor([size], device=self.accelerator.device)).item())
+        if size == 0:
             return None
         if self.micro_batch is None:
             sums = self._whole_batch(index, batch.inputs)
