@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from benchmark.core.devices import autocast
+from benchmark.core.devices import autocast, tf32
 from downstream.training.training_data import Inputs, TrainingBatch
 
 log = logging.getLogger(__name__)
@@ -76,10 +76,11 @@ class Stepper:
             size = int(self._over_ranks(torch.tensor([size], device=self.accelerator.device)).item())
         if size == 0:
             return None
-        if self.micro_batch is None:
-            sums = self._whole_batch(index, batch.inputs)
-        else:
-            sums = self._in_parts(index, batch_parts(batch.inputs, self.micro_batch))
+        with tf32(self.precision == "tf32"):
+            if self.micro_batch is None:
+                sums = self._whole_batch(index, batch.inputs)
+            else:
+                sums = self._in_parts(index, batch_parts(batch.inputs, self.micro_batch))
         norm = self.accelerator.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
         for group in self.optimizer.param_groups:
             group["lr"] = group["lr_ratio"] * lr

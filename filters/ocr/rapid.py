@@ -144,7 +144,7 @@ def _session(kind: str, device: Device) -> Any:
     options.enable_cpu_mem_arena = False  # the arena would keep memory for every image size seen
     options.intra_op_num_threads = torch.get_num_threads()
     options.add_session_config_entry("session.set_denormal_as_zero", "1")  # for its own threads
-    cuda = ("CUDAExecutionProvider", {"device_id": device.index or 0})
+    cuda = ("CUDAExecutionProvider", {"device_id": device.index or 0, "use_tf32": 0})
     usable = device.type == "cuda" and cuda[0] in onnxruntime.get_available_providers()
     with _denormals_as_zero():
         return onnxruntime.InferenceSession(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.core.devices import resolve_device
 from benchmark.core.distributed import make_accelerator
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
@@ -94,3 +95,21 @@ def test_a_step_never_waits_for_the_gpu(
         stepper.step(1, 1e-3, batch)
     finally:
         torch.cuda.set_sync_debug_mode("default")
+
+
+def test_only_tf32_rounds_products_and_gradients(checkpoints: Checkpoints, eight_pairs: MemorySubset) -> None:
+    exact, rounded = (gradients(precision, checkpoints, eight_pairs) for precision in ("fp32", "tf32"))
+    again = gradients("fp32", checkpoints, eight_pairs)
+    difference = (rounded - exact).norm() / exact.norm()
+    assert (again - exact).norm() < 1e-5 * exact.norm()
+    assert 1e-5 < difference < 0.05
+
+
+def gradients(precision: str, checkpoints: Checkpoints, pairs: MemorySubset) -> torch.Tensor:
+    model, device = make("unlocked", checkpoints), resolve_device("cuda")
+    model.build(device)
+    optimizer = make_optimizer(model.model.eval(), "adamw", 1e-3, 0.0)
+    optimizer.zero_grad = lambda: None  # type: ignore[method-assign]
+    stepper = Stepper(make_accelerator(device), model.model, optimizer, 1e9, 0, precision, None)
+    stepper.step(0, 1e-3, TrainingBatch(model.collate([pairs[index] for index in range(8)]), 8, {}))
+    return torch.cat([p.grad.flatten() for p in model.model.parameters() if p.grad is not None])
