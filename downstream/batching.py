@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -90,6 +91,14 @@ def stack_pixels(
 def reads_wait(device: torch.device) -> bool:
     """Return whether reading a number from `device` makes this process wait for all work queued there."""
     return device.type != "cpu"
+
+
+def width_multiple(device: torch.device, max_tokens: int) -> int:
+    """Return the number that widths of batches of captions are a multiple of, so that none is above `max_tokens`.
+
+    On a GPU it is 8: its kernels need aligned rows, or copy them, and fewer shapes recur more often.
+    """
+    return math.gcd(8, max_tokens) if reads_wait(device) else 1
 
 
 def groups_of_similar_length(mask: torch.Tensor) -> list[tuple[torch.Tensor | slice, int]]:

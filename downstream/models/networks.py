@@ -51,11 +51,15 @@ def image_inputs(processor: Any, samples: Sequence[Sample | EmbeddedSample]) -> 
 
 @dataclass(frozen=True)
 class CaptionCollate:
-    """Turns samples into tensors: the inputs of `image_inputs`, ``decoder_input_ids`` and ``labels`` (n, t)."""
+    """Turns samples into tensors: the inputs of `image_inputs`, ``decoder_input_ids`` and ``labels`` (n, t).
+
+    `t` is a multiple of `width_multiple`.
+    """
 
     processor: Any
     tokenizer: Any
     max_tokens: int
+    width_multiple: int = 1
 
     def __call__(self, samples: Sequence[Sample | EmbeddedSample]) -> Inputs:
         """Return the tensors of a batch."""
@@ -71,9 +75,9 @@ class CaptionCollate:
         start, end = start_and_end(self.tokenizer)
         encoded = self.tokenizer(captions, add_special_tokens=False)["input_ids"]
         targets = [[*ids, end][: self.max_tokens] for ids in encoded]
-        longest = max(map(len, targets))
-        inputs = torch.full((len(captions), longest), end)
-        labels = torch.full((len(captions), longest), IGNORED)
+        width = -(-max(map(len, targets)) // self.width_multiple) * self.width_multiple
+        inputs = torch.full((len(captions), width), end)
+        labels = torch.full((len(captions), width), IGNORED)
         for row, target in enumerate(targets):
             inputs[row, : len(target)] = torch.tensor([start, *target[:-1]])
             labels[row, : len(target)] = torch.tensor(target)
@@ -184,12 +188,14 @@ class PairCollate:
     """Turns pairs into tensors: ``pixel_values`` or ``image_features``, ``input_ids`` and ``attention_mask``.
 
     The last two are (n, `kinds`, t): of each pair's own caption, then of its other captions; zeros if it lacks one.
+    `t` is a multiple of `width_multiple`.
     """
 
     processor: Any
     tokenizer: Any
     max_tokens: int
     kinds: int = 1
+    width_multiple: int = 1
 
     def __call__(self, pairs: Sequence[Sample | EmbeddedSample]) -> Inputs:
         """Return the tensors of `pairs`, which have either all images or all features."""
@@ -205,7 +211,12 @@ class PairCollate:
     def tokens(self, texts: list[str]) -> Inputs:
         """Return ``input_ids`` and ``attention_mask``, each (n, t), cut at `max_tokens`."""
         encoded = self.tokenizer(
-            texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
+            texts,
+            padding=True,
+            truncation=True,
+            max_length=self.max_tokens,
+            pad_to_multiple_of=self.width_multiple,
+            return_tensors="pt",
         )
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 

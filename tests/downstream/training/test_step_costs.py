@@ -1,6 +1,7 @@
 """A step neither stops to read from the device, nor casts a weight twice, however many parts it has."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +12,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmark.core import devices
 from downstream import batching
-from downstream.models.networks import CaptionLoss
+from downstream.models.networks import CaptionLoss, TwoTowers
 from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer
 from downstream.training.training_data import TrainingBatch
-from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, built
+from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, built, make, six_steps
 
 STOPS = {"aten::_local_scalar_dense", "aten::nonzero", "aten::lift_fresh"}  # the last: torch.tensor(number)
 INDEXES = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
@@ -85,3 +86,26 @@ def test_a_step_never_waits_and_casts_each_weight_once(kind: str, without_dropou
     rounding = (gradients - exact).norm()
     assert 0 < rounding < 0.1 * exact.norm()
     assert (of_parts - exact).norm() < 2 * rounding
+
+
+@pytest.mark.parametrize(("kind", "ids"), [("captioner", "decoder_input_ids"), ("unlocked", "input_ids")])
+def test_captions_on_a_gpu_are_padded_without_a_change_of_the_loss(
+    kind: str, ids: str, without_dropout: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = CaptionLoss if kind == "captioner" else TwoTowers
+    forward, widths, losses = network.forward, [], []
+
+    def recorded(model: Any, inputs: Any, *given: Any) -> Any:
+        widths.append(inputs[ids].shape[-1])
+        return forward(model, inputs, *given)
+
+    monkeypatch.setattr(network, "forward", recorded)
+    for on_gpu in (True, False):
+        monkeypatch.setattr(batching, "reads_wait", lambda device, on_gpu=on_gpu: on_gpu)
+        tracker = Recorder()
+        pairs = MemorySubset([*CAPTIONS[:7], "a red square on the left on the left"])
+        model = make(kind, without_dropout, six_steps(samples_seen=16))
+        model.train(pairs, tmp_path / str(on_gpu), torch.device("cpu"), tracker, "f")
+        losses.append(tracker.losses())
+    assert widths[0] == widths[1] == 16 > widths[2]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
