@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -87,7 +88,20 @@ def stack_pixels(
     return torch.stack([preprocess(image) for image in images])
 
 
-def groups_of_similar_length(mask: torch.Tensor) -> list[tuple[torch.Tensor, int]]:
+def reads_wait(device: torch.device) -> bool:
+    """Return whether reading a number from `device` makes this process wait for all work queued there."""
+    return device.type != "cpu"
+
+
+def width_multiple(device: torch.device, max_tokens: int) -> int:
+    """Return the number that widths of batches of captions are a multiple of, so that none is above `max_tokens`.
+
+    On a GPU it is 8: its kernels need aligned rows, or copy them, and fewer shapes recur more often.
+    """
+    return math.gcd(8, max_tokens) if reads_wait(device) else 1
+
+
+def groups_of_similar_length(mask: torch.Tensor) -> list[tuple[torch.Tensor | slice, int]]:
     """Return the rows of a batch in groups, each with its longest length, so that few positions are padding.
 
     Args:
@@ -95,9 +109,10 @@ def groups_of_similar_length(mask: torch.Tensor) -> list[tuple[torch.Tensor, int
 
     Returns:
         Row numbers of each group, int64, and the number of positions that it needs. Every row is in one group; on a
-        GPU there is a single group.
+        GPU there is a single group, all rows in order at their full width.
     """
-    lengths = mask.sum(1).cpu()
-    groups = max(1, len(lengths) // CPU_GROUP) if mask.device.type == "cpu" else 1
-    rows = lengths.argsort(stable=True).tensor_split(groups)
-    return [(group.to(mask.device), int(lengths[group].max())) for group in rows]
+    if reads_wait(mask.device):
+        return [(slice(None), mask.shape[1])]
+    lengths = mask.sum(1)
+    rows = lengths.argsort(stable=True).tensor_split(max(1, len(lengths) // CPU_GROUP))
+    return [(group, int(lengths[group].max())) for group in rows]

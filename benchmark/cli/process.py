@@ -31,8 +31,6 @@ def set_environment() -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks for some in all packages
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tokenizers warn when a process forks after use
-    # Else convolutions in fp32 have 10 bits of precision on a GPU (TF32), in cuDNN only.
-    os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
     # Else Ray's launcher writes a token to the home folder, and sends statistics of its use to its makers.
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,7 +16,7 @@ from benchmark.core.ranges import DEVICES
 if TYPE_CHECKING:
     import torch
 
-PRECISIONS = ("fp32", "bf16")
+PRECISIONS = ("fp32", "bf16")  # of filters
 Device: TypeAlias = "torch.device"  # for annotations in modules that do not import torch
 
 
@@ -42,6 +44,8 @@ def resolve_device(name: str) -> torch.device:
     # cuDNN's attention, which torch prefers on Hopper and Blackwell, makes a plan for every new shape: half a second,
     # and captions have a new shape in every batch.
     torch.backends.cuda.enable_cudnn_sdp(False)
+    # Else convolutions in fp32 have 10 bits of precision on a GPU, those of cuDNN only; see `tf32`.
+    torch.backends.cudnn.allow_tf32 = False
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if not re.fullmatch(DEVICES, name):
@@ -73,7 +77,12 @@ def check_precision(precision: str) -> str:
 
 
 def check_computed(precision: str, device: str) -> None:
-    """Raise `UserError` where ``"cpu"`` or ``"cuda"`` has no instructions for bf16; torch is asked for bf16 alone."""
+    """Raise `UserError` where ``"cpu"`` or ``"cuda"`` lacks instructions for `precision`; fp32 imports no torch."""
+    if precision == "tf32" and not (device == "cuda" and _computes_tf32()):
+        raise UserError(
+            "precision=tf32 needs a GPU that computes TF32 (NVIDIA Ampere or newer); this machine's"
+            f" {device} does not: use fp32"
+        )
     if precision == "bf16" and not _computes_bf16(device):
         raise UserError(
             "precision=bf16 needs a GPU that computes bf16, or a CPU with AMX or AVX512-BF16; this machine's"
@@ -82,14 +91,36 @@ def check_computed(precision: str, device: str) -> None:
 
 
 def autocast(precision: str, device: torch.device) -> torch.autocast:
-    """Return the context of a forward pass: bf16 autocast, or for ``fp32`` one without effect.
+    """Return the context of a forward pass: bf16 autocast, or for ``fp32`` and ``tf32`` one without effect.
 
-    Raises `UserError` where the device has no instructions for bf16.
+    Raises `UserError` where the device has no instructions for the precision.
     """
     import torch
 
     check_computed(precision, device.type)
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
+
+
+@contextmanager
+def tf32(enabled: bool) -> Iterator[None]:
+    """Compute products of fp32 matrices and convolutions on a GPU in TF32 only if `enabled`, backward too."""
+    import torch
+
+    # Not by their newer name, `fp32_precision`: after it torch (2.11 to 2.15) refuses to read these, as its compiler
+    # does.
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, cudnn.allow_tf32
+    try:
+        matmul.allow_tf32, cudnn.allow_tf32 = enabled, enabled
+        yield
+    finally:
+        matmul.allow_tf32, cudnn.allow_tf32 = before
+
+
+def _computes_tf32() -> bool:
+    import torch
+
+    return torch.cuda.is_tf32_supported()
 
 
 def _computes_bf16(device: str) -> bool:

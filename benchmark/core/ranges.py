@@ -28,6 +28,9 @@ ProcessesOrNone = Annotated[int, Field(ge=0, le=1_024, description="an integer f
 Seed = Annotated[int, Field(ge=0, lt=1 << 32, description="an integer from 0 to 2^32 - 1")]
 SimilarityName = Literal["edit", "bertscore"]  # of a caption and its reconstruction
 Precision = Annotated[str, Field(pattern="^(auto|fp32|bf16)$", description="auto, fp32 or bf16")]
+TrainingPrecision = Annotated[
+    str, Field(pattern="^(auto|fp32|bf16|tf32)$", description="auto, fp32, bf16 or tf32")
+]
 Device = Annotated[str, Field(pattern=DEVICES, description="auto, cpu, cuda or cuda:N")]
 # Part of the names of files.
 Name = Annotated[

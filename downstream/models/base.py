@@ -9,7 +9,7 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +19,7 @@ from PIL import Image
 
 from benchmark.core.batch import Sample
 from benchmark.core.cached_files import read_cached
-from benchmark.core.devices import autocast
+from benchmark.core.devices import autocast, tf32
 from benchmark.core.distributed import broadcast_from_main, wait_for_all
 from benchmark.core.errors import UnwritableError, UserError
 from benchmark.core.hashes import hash_json
@@ -179,10 +179,10 @@ class Trainable(Identified, ABC):
 
             log.info("%s: trying its checkpoints on two captions and an image", self.name)
             pairs = [Sample("", text, Image.new("RGB", WIDE)) for text in (LONG, SHORT)]
+            trial = copy.copy(self)  # dropped with its network
+            trial.training = replace(self.training, precision="auto")  # that of the training may need a GPU
             with quiet_transformers():
-                copy.copy(self).try_out(
-                    pairs, torch.device("cpu")
-                )  # a copy, which is dropped with its network
+                trial.try_out(pairs, torch.device("cpu"))
             with suppress(UnwritableError):  # the next command tries again
                 write_cached(path, self.name)
         return "two captions and an image go through its network"
@@ -266,10 +266,10 @@ def model_folder(path: Path) -> Path:
 
 @contextmanager
 def inference(precision: str, device: torch.device) -> Iterator[None]:
-    """Compute without gradients, in fp32 or bf16."""
+    """Compute without gradients, in fp32, bf16 or tf32."""
     import torch
 
-    with torch.inference_mode(), autocast(precision, device):
+    with torch.inference_mode(), autocast(precision, device), tf32(precision == "tf32"):
         yield
 
 

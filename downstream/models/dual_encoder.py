@@ -25,7 +25,7 @@ from benchmark.core.paths import write_text
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_image_processor, load_model, load_pretrained, text_limit
-from downstream.batching import chunks, pixel_batches, to_pixels
+from downstream.batching import chunks, pixel_batches, to_pixels, width_multiple
 from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
 from downstream.metrics.base import CaptionMetric
@@ -85,7 +85,8 @@ class PairEncoder(Downstream):
         order = SampleOrder(subset.epochs, self.training.seed)
         source = self._source(subset, order, folder / "embeddings" / fingerprint)
         weights = self.model.caption_weights = (1.0, *subset.caption_weights)
-        collate = replace(self.collate, kinds=len(weights))
+        multiple = width_multiple(self.device, self.collate.max_tokens)
+        collate = replace(self.collate, kinds=len(weights), width_multiple=multiple)
         decodes, draws = source is subset, not subset.caption_weights
         data = TrainingData(source, order, collate, self.augment, decodes, draws)
         trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)

@@ -51,11 +51,15 @@ def image_inputs(processor: Any, samples: Sequence[Sample | EmbeddedSample]) -> 
 
 @dataclass(frozen=True)
 class CaptionCollate:
-    """Turns samples into tensors: the inputs of `image_inputs`, ``decoder_input_ids`` and ``labels`` (n, t)."""
+    """Turns samples into tensors: the inputs of `image_inputs`, ``decoder_input_ids`` and ``labels`` (n, t).
+
+    `t` is a multiple of `width_multiple`.
+    """
 
     processor: Any
     tokenizer: Any
     max_tokens: int
+    width_multiple: int = 1
 
     def __call__(self, samples: Sequence[Sample | EmbeddedSample]) -> Inputs:
         """Return the tensors of a batch."""
@@ -71,9 +75,9 @@ class CaptionCollate:
         start, end = start_and_end(self.tokenizer)
         encoded = self.tokenizer(captions, add_special_tokens=False)["input_ids"]
         targets = [[*ids, end][: self.max_tokens] for ids in encoded]
-        longest = max(map(len, targets))
-        inputs = torch.full((len(captions), longest), end)
-        labels = torch.full((len(captions), longest), IGNORED)
+        width = -(-max(map(len, targets)) // self.width_multiple) * self.width_multiple
+        inputs = torch.full((len(captions), width), end)
+        labels = torch.full((len(captions), width), IGNORED)
         for row, target in enumerate(targets):
             inputs[row, : len(target)] = torch.tensor([start, *target[:-1]])
             labels[row, : len(target)] = torch.tensor(target)
@@ -108,7 +112,14 @@ class CaptionLoss(nn.Module):
 
     def _loss(self, states: torch.Tensor, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the sum of the losses of captions (n, t), given the states (n, positions, d) of their images."""
-        logits = self.model(encoder_outputs=(states,), decoder_input_ids=ids, use_cache=False).logits
+        mask = None
+        if self.model.config.decoder.model_type == "gpt2":
+            # Without a 4D mask transformers waits for the device, to see whether rows pack several sequences.
+            length = ids.shape[1]
+            mask = torch.full((1, 1, length, length), -math.inf, device=ids.device).triu(1)
+        logits = self.model(
+            encoder_outputs=(states,), decoder_input_ids=ids, decoder_attention_mask=mask, use_cache=False
+        ).logits
         return F.cross_entropy(
             logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
         )
@@ -177,12 +188,14 @@ class PairCollate:
     """Turns pairs into tensors: ``pixel_values`` or ``image_features``, ``input_ids`` and ``attention_mask``.
 
     The last two are (n, `kinds`, t): of each pair's own caption, then of its other captions; zeros if it lacks one.
+    `t` is a multiple of `width_multiple`.
     """
 
     processor: Any
     tokenizer: Any
     max_tokens: int
     kinds: int = 1
+    width_multiple: int = 1
 
     def __call__(self, pairs: Sequence[Sample | EmbeddedSample]) -> Inputs:
         """Return the tensors of `pairs`, which have either all images or all features."""
@@ -198,7 +211,12 @@ class PairCollate:
     def tokens(self, texts: list[str]) -> Inputs:
         """Return ``input_ids`` and ``attention_mask``, each (n, t), cut at `max_tokens`."""
         encoded = self.tokenizer(
-            texts, padding=True, truncation=True, max_length=self.max_tokens, return_tensors="pt"
+            texts,
+            padding=True,
+            truncation=True,
+            max_length=self.max_tokens,
+            pad_to_multiple_of=self.width_multiple,
+            return_tensors="pt",
         )
         return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
@@ -266,13 +284,15 @@ class PairNetwork(nn.Module, ABC):
         ]
 
     def _loss(self, pairs: Pairs) -> LossSum:
-        given = pairs.texts.detach().any(-1)
+        kinds = pairs.texts.shape[1]
+        # A boolean index waits for the device; each pair has its own caption.
+        given = [slice(None)] if kinds == 1 else pairs.texts.detach().any(-1).T
         with torch.autocast(pairs.texts.device.type, enabled=False):
             losses = [
                 weight * info_nce(pairs.images[rows], pairs.texts[rows, kind], pairs.log_scale.exp())
-                for kind, (weight, rows) in enumerate(zip(self.caption_weights, given.T, strict=True))
+                for kind, (weight, rows) in enumerate(zip(self.caption_weights, given, strict=True))
             ]
-        return LossSum(torch.stack(losses).sum(), torch.tensor(len(pairs.texts), device=pairs.texts.device))
+        return LossSum(torch.stack(losses).sum(), torch.full((), len(pairs.texts), device=pairs.texts.device))
 
     def _embed_images(self, inputs: Inputs) -> torch.Tensor:
         if not inputs:
@@ -288,6 +308,8 @@ class PairNetwork(nn.Module, ABC):
         if not inputs:
             return self._no_rows()[:, None].expand(-1, len(self.caption_weights), -1)
         ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        if ids.shape[1] == 1:
+            return self.embed_texts(ids[:, 0], mask[:, 0])[:, None]
         given = mask.any(-1)
         vectors = self.embed_texts(ids[given], mask[given])
         return vectors.new_zeros(*given.shape, vectors.shape[-1]).index_put((given,), vectors)
@@ -348,11 +370,15 @@ class TwoTowers(PairNetwork):
         features = torch.cat(
             [self._text_features(input_ids[rows, :t], attention_mask[rows, :t]) for rows, t in groups]
         )
-        original_order = torch.cat([rows for rows, _ in groups]).argsort()
-        return F.normalize(self.text_head(features[original_order]).float(), dim=-1)
+        if sorted_rows := [rows for rows, _ in groups if isinstance(rows, torch.Tensor)]:
+            features = features[torch.cat(sorted_rows).argsort()]  # in the original order
+        return F.normalize(self.text_head(features).float(), dim=-1)
 
     def _text_features(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """Return the last state of the class token of texts (n, t): (n, text width)."""
+        if self.text_tower.config.model_type == "bert":
+            # Of a 2D mask transformers waits for the device, to see whether there is padding.
+            attention_mask = ((attention_mask - 1.0) * torch.finfo(torch.float32).max)[:, None, None]
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask} | self._options
         states = self.text_tower(**inputs).last_hidden_state
         class_token: torch.Tensor = states[:, 0]

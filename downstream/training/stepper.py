@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from benchmark.core.devices import autocast
+from benchmark.core.devices import autocast, tf32
 from downstream.training.training_data import Inputs, TrainingBatch
 
 log = logging.getLogger(__name__)
@@ -71,12 +71,16 @@ class Stepper:
 
     def step(self, index: int, lr: float, batch: TrainingBatch) -> Step | None:
         """Take step `index`; no step and None if nothing of the whole batch was readable."""
-        if self._over_ranks(torch.tensor([batch.size], device=self.accelerator.device)).item() == 0:
+        size = batch.size
+        if self.accelerator.num_processes > 1:
+            size = int(self._over_ranks(torch.tensor([size], device=self.accelerator.device)).item())
+        if size == 0:
             return None
-        if self.micro_batch is None:
-            sums = self._whole_batch(index, batch.inputs)
-        else:
-            sums = self._in_parts(index, batch_parts(batch.inputs, self.micro_batch))
+        with tf32(self.precision == "tf32"):
+            if self.micro_batch is None:
+                sums = self._whole_batch(index, batch.inputs)
+            else:
+                sums = self._in_parts(index, batch_parts(batch.inputs, self.micro_batch))
         norm = self.accelerator.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
         for group in self.optimizer.param_groups:
             group["lr"] = group["lr_ratio"] * lr
@@ -92,34 +96,39 @@ class Stepper:
     def _whole_batch(self, index: int, inputs: Inputs) -> torch.Tensor:
         """Compute the gradient of the mean over all terms; return the sum of losses and the number of terms, (2,)."""
         self._seed(index)
-        total, terms = self._call(self.model, inputs)
+        with self._autocast():
+            total, terms = self.model(self._on_device(inputs))
         sums = self._over_ranks(torch.stack([total.detach().float(), terms.float()]))
         # Data parallelism averages gradients over ranks; the mean over all terms needs their sum.
         self.accelerator.backward(total * self.accelerator.num_processes / sums[1])
         return sums
 
     def _in_parts(self, index: int, parts: Sequence[Inputs]) -> torch.Tensor:
-        """Do the same one part after another; gradients are reduced over ranks once, with the last part."""
+        """Do the same one part after another; gradients are reduced over ranks once, with the last part.
+
+        One autocast context holds all parts: weights are cast once, as its cache lives until it ends.
+        """
         module = self.accelerator.unwrap_model(self.model)
         contrastive = isinstance(module, Contrastive)
         losses: list[LossSum] = []
         if contrastive:
             loss, gradients = self._embedding_gradients(index, module, parts)
             losses.append(loss)
-        for number, part in enumerate(parts):
-            self._seed(index, number)
-            is_last = number + 1 == len(parts)
-            with nullcontext() if is_last else self.accelerator.no_sync(self.model):
-                if contrastive:
-                    total = self._call(self.model, part, gradients[number])
-                else:
-                    total, terms = self._call(self.model, part)
-                    losses.append(LossSum(total.detach(), terms))
-                self.accelerator.backward(total)
+        with self._autocast():
+            for number, part in enumerate(parts):
+                self._seed(index, number)
+                is_last = number + 1 == len(parts)
+                with nullcontext() if is_last else self.accelerator.no_sync(self.model):
+                    if contrastive:
+                        total = self.model(self._on_device(part), gradients[number])
+                    else:
+                        total, terms = self.model(self._on_device(part))
+                        losses.append(LossSum(total.detach(), terms))
+                    with torch.autocast(self.accelerator.device.type, enabled=False):
+                        self.accelerator.backward(total)
         sums = self._over_ranks(torch.stack([torch.stack(loss).float() for loss in losses]).sum(0))
-        for parameter in self.model.parameters():
-            if parameter.grad is not None:
-                parameter.grad *= self.accelerator.num_processes / sums[1]
+        summed = [p.grad for p in self.model.parameters() if p.grad is not None]
+        torch._foreach_mul_(summed, self.accelerator.num_processes / sums[1])
         return sums
 
     @torch.no_grad()
@@ -127,16 +136,18 @@ class Stepper:
         self, index: int, module: Contrastive, parts: Sequence[Inputs]
     ) -> tuple[LossSum, Sequence[Any]]:
         embedded = []
-        for number, part in enumerate(parts):
-            self._seed(index, number)  # the same dropout as when the part is embedded again
-            embedded.append(self._call(module.embed, part))
+        with self._autocast():  # a separate one: weights that were cast here have no gradients
+            for number, part in enumerate(parts):
+                self._seed(index, number)  # the same dropout as when the part is embedded again
+                embedded.append(module.embed(self._on_device(part)))
         return module.embedding_gradients(embedded)
 
-    def _call(self, function: Any, inputs: Inputs, *arguments: Any) -> Any:
+    def _autocast(self) -> torch.autocast:
+        return autocast(self.precision, self.accelerator.device)
+
+    def _on_device(self, inputs: Inputs) -> Inputs:
         device = self.accelerator.device
-        on_device = {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
-        with autocast(self.precision, device):
-            return function(on_device, *arguments)
+        return {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
 
     def _over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:
         reduced: torch.Tensor = self.accelerator.reduce(tensor, "sum")

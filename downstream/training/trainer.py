@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark.core.batch import counts
-from benchmark.core.devices import check_precision, default_precision
+from benchmark.core.devices import default_precision
 from benchmark.core.distributed import make_accelerator
 from benchmark.core.errors import UserError
 from benchmark.core.progress import MetricLogger, progress
@@ -20,9 +20,9 @@ from benchmark.core.ranges import (
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
-    Precision,
     ProcessesOrNone,
     Seed,
+    TrainingPrecision,
     checked,
 )
 from benchmark.core.source_code import git_commit
@@ -68,8 +68,8 @@ class TrainConfig:
             The gradient is that of the whole batch, see `Stepper`.
         checkpointing: whether activations are computed again in the backward pass: less memory, slower, the same
             gradient.
-        precision: fp32 or bf16; auto is bf16 on a GPU that computes it, else fp32. The fingerprint of a training
-            has the resolved precision, its identity has none (`compare=False`).
+        precision: fp32, bf16 or, on a GPU, tf32; auto is bf16 on a GPU that computes it, else fp32. The fingerprint
+            of a training has the resolved precision, its identity has none (`compare=False`).
     """
 
     samples_seen: PositiveInt
@@ -86,7 +86,7 @@ class TrainConfig:
     validate_every: PositiveInt | None = None
     micro_batch: PositiveInt | None = None
     checkpointing: bool = False
-    precision: Precision = field(default="auto", compare=False)
+    precision: TrainingPrecision = field(default="auto", compare=False)
     beta2: FractionBelowOne | None = None
     epsilon: PositiveFloat | None = None
     source: Literal["index", "stream"] = "index"
@@ -100,8 +100,8 @@ class TrainConfig:
             raise UserError(f"downstream.MODEL.training.{must}; choose a larger budget, or null")
 
     def precision_on(self, device: str) -> str:
-        """Return fp32 or bf16, the precision on ``"cpu"`` or ``"cuda"``."""
-        return default_precision(device) if self.precision == "auto" else check_precision(self.precision)
+        """Return fp32, bf16 or tf32, the precision on ``"cpu"`` or ``"cuda"``."""
+        return default_precision(device) if self.precision == "auto" else self.precision
 
     def workers_on(self, device: torch.device, decodes: bool = True) -> int:
         """Return the number of loader processes of a model on `device`; by default none if no image is decoded."""

@@ -155,7 +155,8 @@ def _session(kind: str, device: Device) -> Any:
     options.intra_op_num_threads = torch.get_num_threads()
     options.add_session_config_entry("session.set_denormal_as_zero", "1")  # for its own threads
     # Shapes of images vary, and by default each new shape of each convolution tries all algorithms.
-    cuda = ("CUDAExecutionProvider", {"device_id": device.index or 0, "cudnn_conv_algo_search": "HEURISTIC"})
+    search = {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": 0}
+    cuda = ("CUDAExecutionProvider", {"device_id": device.index or 0, **search})
     usable = device.type == "cuda" and cuda[0] in onnxruntime.get_available_providers()
     with _denormals_as_zero():
         return onnxruntime.InferenceSession(

@@ -36,6 +36,10 @@ def test_a_small_batch_is_one_group() -> None:
     assert (sorted(rows.tolist()), longest) == ([0, 1, 2], 9)
 
 
+def test_a_batch_on_a_gpu_is_one_group_without_a_look_at_its_lengths() -> None:
+    assert groups_of_similar_length(mask([5, 2, 9]).to("meta")) == [(slice(None), 9)]
+
+
 @pytest.mark.full  # each process imports transformers
 def test_stored_images_have_the_pixels_of_decoded_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -7,10 +7,24 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.core.devices import resolve_device
+from benchmark.core.distributed import make_accelerator
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
+from downstream.models.networks import CaptionLoss
+from downstream.training.stepper import Stepper, make_optimizer
 from downstream.training.trainer import TrainConfig
-from tests.downstream.tiny_models import CAPTIONS, SIZE, UNLOCKED, Checkpoints, MemorySubset, Recorder, draw
+from downstream.training.training_data import TrainingBatch
+from tests.downstream.tiny_models import (
+    CAPTIONS,
+    SIZE,
+    UNLOCKED,
+    Checkpoints,
+    MemorySubset,
+    Recorder,
+    draw,
+    make,
+)
 from tests.paper_checkpoints import tiny_timm_vit
 
 pytestmark = [
@@ -61,3 +75,41 @@ def test_the_dual_encoder_embeds_on_a_gpu_as_on_a_cpu(
     on_gpu = encoder.embed_images(IMAGES)
     encoder.load(tmp_path, torch.device("cpu"))
     assert np.allclose(on_gpu, encoder.embed_images(IMAGES), atol=0.02)
+
+
+@pytest.mark.parametrize("micro_batch", [None, 3])
+@pytest.mark.parametrize("kind", ["captioner", "uncached", "unlocked", "clip_scratch"])
+def test_a_step_never_waits_for_the_gpu(
+    kind: str, micro_batch: int | None, checkpoints: Checkpoints, eight_pairs: MemorySubset
+) -> None:
+    model, device = make(kind, checkpoints), torch.device("cuda")
+    model.build(device)
+    network = (CaptionLoss(model.model) if kind == "captioner" else model.model).train()
+    optimizer = make_optimizer(network, "adamw", 1e-3, 0.0)
+    stepper = Stepper(make_accelerator(device), network, optimizer, 1.0, 0, "bf16", micro_batch)
+    inputs = model.collate([eight_pairs[index] for index in range(8)])
+    batch = TrainingBatch({name: tensor.pin_memory() for name, tensor in inputs.items()}, 8, {})
+    stepper.step(0, 1e-3, batch)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        stepper.step(1, 1e-3, batch)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+def test_only_tf32_rounds_products_and_gradients(checkpoints: Checkpoints, eight_pairs: MemorySubset) -> None:
+    exact, rounded = (gradients(precision, checkpoints, eight_pairs) for precision in ("fp32", "tf32"))
+    again = gradients("fp32", checkpoints, eight_pairs)
+    difference = (rounded - exact).norm() / exact.norm()
+    assert (again - exact).norm() < 1e-5 * exact.norm()
+    assert 1e-5 < difference < 0.05
+
+
+def gradients(precision: str, checkpoints: Checkpoints, pairs: MemorySubset) -> torch.Tensor:
+    model, device = make("unlocked", checkpoints), resolve_device("cuda")
+    model.build(device)
+    optimizer = make_optimizer(model.model.eval(), "adamw", 1e-3, 0.0)
+    optimizer.zero_grad = lambda: None  # type: ignore[method-assign]
+    stepper = Stepper(make_accelerator(device), model.model, optimizer, 1e9, 0, precision, None)
+    stepper.step(0, 1e-3, TrainingBatch(model.collate([pairs[index] for index in range(8)]), 8, {}))
+    return torch.cat([p.grad.flatten() for p in model.model.parameters() if p.grad is not None])

@@ -8,6 +8,7 @@ from benchmark.core.devices import (
     default_dtype,
     default_precision,
     resolve_device,
+    tf32,
 )
 from benchmark.core.errors import UserError
 
@@ -47,3 +48,21 @@ def test_a_device_that_nothing_here_computes_on_is_refused() -> None:
     for name in ("mps", "cuda:x", "gpu"):
         with pytest.raises(UserError, match=f"device={name} must be auto, cpu, cuda or cuda:N"):
             resolve_device(name)
+
+
+def test_tf32_holds_inside_its_context_only() -> None:
+    resolve_device("cpu")
+    flags = lambda: (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32)  # noqa: E731
+    assert flags() == (False, False)
+    with tf32(True):
+        assert flags() == (True, True)
+        with tf32(False):
+            assert flags() == (False, False)
+        assert flags() == (True, True)
+    assert flags() == (False, False)
+    assert torch.get_float32_matmul_precision() == "highest"  # refused after the newer names
+
+
+def test_tf32_is_refused_on_a_cpu() -> None:
+    with pytest.raises(UserError, match=r"precision=tf32 needs a GPU .* cpu does not: use fp32"):
+        autocast("tf32", CPU)

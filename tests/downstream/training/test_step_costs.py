@@ -1,0 +1,111 @@
+"""A step neither stops to read from the device, nor casts a weight twice, however many parts it has."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from benchmark.core import devices
+from downstream import batching
+from downstream.models.networks import CaptionLoss, TwoTowers
+from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer
+from downstream.training.training_data import TrainingBatch
+from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, built, make, six_steps
+
+STOPS = {"aten::_local_scalar_dense", "aten::nonzero", "aten::lift_fresh"}  # the last: torch.tensor(number)
+INDEXES = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
+
+
+class Counted(TorchDispatchMode):
+    """Counts calls for which the CPU would wait for a GPU, and casts of `weights`."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.stops = Counter[str]()
+        self.casts = Counter[str]()
+        # open_clip casts the embeddings of positions itself, in every part.
+        self.names = {
+            p.data_ptr(): name
+            for name, p in model.named_parameters()
+            if p.requires_grad and not name.endswith("_embedding")
+        }
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func._schema.name
+        by_mask = name in INDEXES and any(i is not None and i.dtype == torch.bool for i in args[1])
+        if name in STOPS or by_mask:
+            self.stops[name] += 1
+        if name == "aten::_to_copy" and args[0].data_ptr() in self.names:
+            self.casts[self.names[args[0].data_ptr()]] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def taken(
+    kind: str, tiny: Checkpoints, micro_batch: int | None, precision: str = "bf16", **changes: Any
+) -> Any:
+    """Take a step as on a GPU; return what it counted, and the gradients before clipping."""
+    model = built(kind, tiny)
+    network = CaptionLoss(model.model) if kind == "captioner" else model.model
+    network.train()
+    if changes:
+        checkpoint_activations(network, kind)
+    optimizer = make_optimizer(network, "adamw", 1e-3, 0.0)
+    optimizer.zero_grad = lambda: None  # type: ignore[method-assign]
+    stepper = Stepper(Accelerator(cpu=True), network, optimizer, 1e9, 0, precision, micro_batch)
+    batch = TrainingBatch(model.collate([MemorySubset(CAPTIONS)[index] for index in range(8)]), 8, {})
+    with Counted(network) as counted:
+        assert stepper.step(0, 1e-3, batch) is not None
+    return counted, torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None])
+
+
+@pytest.fixture(autouse=True)
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "reads_wait", lambda device: True)
+    monkeypatch.setattr(devices, "_computes_bf16", lambda device: True)
+
+
+@pytest.mark.parametrize("kind", ["captioner", "uncached", "unlocked", "clip_scratch"])
+def test_a_step_never_waits_and_casts_each_weight_once(kind: str, without_dropout: Checkpoints) -> None:
+    whole, gradients = taken(kind, without_dropout, None)
+    parts, of_parts = taken(kind, without_dropout, 2)
+    recomputed, again = taken(kind, without_dropout, 2, checkpointing=True)
+    exact = taken(kind, without_dropout, None, "fp32")[1]
+    assert [dict(counted.stops) for counted in (whole, parts)] == [{}, {}]
+    assert set(whole.casts.values()) == {1}
+    # GradCache embeds all parts without gradients, then each part with them.
+    assert set(parts.casts.values()) == {1 if kind == "captioner" else 2}
+    assert parts.casts.keys() == whole.casts.keys()
+    assert len(whole.casts) > 15
+    assert set(recomputed.casts.values()) == set(parts.casts.values())
+    assert torch.equal(again, of_parts)
+    rounding = (gradients - exact).norm()
+    assert 0 < rounding < 0.1 * exact.norm()
+    assert (of_parts - exact).norm() < 2 * rounding
+
+
+@pytest.mark.parametrize(("kind", "ids"), [("captioner", "decoder_input_ids"), ("unlocked", "input_ids")])
+def test_captions_on_a_gpu_are_padded_without_a_change_of_the_loss(
+    kind: str, ids: str, without_dropout: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = CaptionLoss if kind == "captioner" else TwoTowers
+    forward, widths, losses = network.forward, [], []
+
+    def recorded(model: Any, inputs: Any, *given: Any) -> Any:
+        widths.append(inputs[ids].shape[-1])
+        return forward(model, inputs, *given)
+
+    monkeypatch.setattr(network, "forward", recorded)
+    for on_gpu in (True, False):
+        monkeypatch.setattr(batching, "reads_wait", lambda device, on_gpu=on_gpu: on_gpu)
+        tracker = Recorder()
+        pairs = MemorySubset([*CAPTIONS[:7], "a red square on the left on the left"])
+        model = make(kind, without_dropout, six_steps(samples_seen=16))
+        model.train(pairs, tmp_path / str(on_gpu), torch.device("cpu"), tracker, "f")
+        losses.append(tracker.losses())
+    assert widths[0] == widths[1] == 16 > widths[2]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
