@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -127,6 +129,28 @@ def test_processes_end_with_their_owner() -> None:
     del made
     started.join(timeout=30)
     assert not started.is_alive()
+
+
+SERVER = """
+import os, sys
+from pathlib import Path
+from benchmark.core import decoding_imports
+assert "Threads:\\t1\\n" in Path("/proc/self/status").read_text()
+import torch
+assert torch.get_num_threads() == 1
+assert {"open_clip", "torchvision.transforms.v2", "timm.data"} <= sys.modules.keys()
+assert {"transformers.models.vit.image_processing_vit", "PIL.Image"} <= sys.modules.keys()
+assert not torch.cuda.is_initialized()
+child = os.fork()
+if not child:
+    os._exit(torch.cuda._is_in_bad_fork())
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.slow
+def test_the_fork_server_has_neither_threads_nor_a_gpu() -> None:
+    subprocess.run([sys.executable, "-c", SERVER], check=True)
 
 
 @pytest.mark.parametrize(("processes", "waiting"), [(1, 10), (16, 32)])
