@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from PIL import Image
 
 from benchmark.core.launch import own_cores
-from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers, start_fork_server
+from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers, start_fork_server, to_device
 from benchmark.core.progress import progress, tracked
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def pixel_batches(
                 yield batch.pixels
                 advance(len(batch.pixels), "")
     else:
-        yield from (preprocess(chunk).to(device) for chunk in chunks(images, size))
+        yield from (to_device(preprocess(chunk), device) for chunk in chunks(images, size))
 
 
 def _pixels_of_one(

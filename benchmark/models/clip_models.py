@@ -24,6 +24,7 @@ from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean, panics_as_errors
 from benchmark.core.fetched_files import fetch_files
 from benchmark.core.paths import user_path
+from benchmark.core.pixel_workers import to_device
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import WEIGHTS, no_questions, revision
 from benchmark.models.hub import on_the_hub
@@ -194,7 +195,7 @@ class ClipModel:
     def _embed(self, pixels: torch.Tensor) -> torch.Tensor:
         import torch
 
-        pixels = pixels.to(self.device, memory_format=torch.channels_last, non_blocking=True)
+        pixels = to_device(pixels, self.device).contiguous(memory_format=torch.channels_last)
         with torch.inference_mode(), autocast(self.precision, self.device):
             embeddings: torch.Tensor = self.model.encode_image(pixels, normalize=True)
         return embeddings

@@ -244,14 +244,16 @@ class JointPixels:
         self._shapes = [part(Image.new("RGB", (64, 64))).shape for part in parts]
 
     def __call__(self, image: Image.Image) -> torch.Tensor:
-        """Return the pixels of all models, shape (sum of c h w,)."""
+        """Return the pixels of all models, shape (sum of c h w,), or (c, h, w) of a single one."""
+        if len(self._parts) == 1:
+            return self._parts[0](image)
         import torch
 
         return torch.cat([part(image).flatten() for part in self._parts])
 
     def split(self, batch: Batch) -> list[Batch]:
         """Return the batch of each model; `batch` has a row of pixels per image, or the images."""
-        if batch.pixels is None:
+        if batch.pixels is None or len(self._parts) == 1:
             return [batch] * len(self._parts)
         columns = batch.pixels.split([shape.numel() for shape in self._shapes], dim=1)
         return [
