@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from PIL import Image
 
 from benchmark.core.launch import own_cores
-from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers
+from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers, start_fork_server, to_device
 from benchmark.core.progress import progress, tracked
 
 if TYPE_CHECKING:
@@ -42,6 +42,12 @@ class StoredImages(Iterable[Image.Image]):
         return (item.load() for item in tracked(self.title, self.items, len(self.items), "images"))
 
 
+def expect_images(images: int) -> None:
+    """Prepare for `pixel_batches` of so many images; call it before the model is loaded."""
+    if images >= MANY_IMAGES and own_cores() > 1:
+        start_fork_server()
+
+
 def pixel_batches(
     images: Iterable[Image.Image],
     preprocess: Callable[[list[Image.Image]], torch.Tensor],
@@ -64,7 +70,7 @@ def pixel_batches(
                 yield batch.pixels
                 advance(len(batch.pixels), "")
     else:
-        yield from (preprocess(chunk).to(device) for chunk in chunks(images, size))
+        yield from (to_device(preprocess(chunk), device) for chunk in chunks(images, size))
 
 
 def _pixels_of_one(

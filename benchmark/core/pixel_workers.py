@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from multiprocessing import forkserver
 from multiprocessing.util import Finalize
@@ -37,7 +38,7 @@ MANY_IMAGES = 2000
 CHUNK = 8  # images that one process works on at a time
 QUEUE_BYTES = 256 << 20  # of pixels that wait for the caller
 Preprocessing = Callable[[Image.Image], "torch.Tensor"]
-Pixels = npt.NDArray[np.float32]
+Pixels = npt.NDArray[Any]  # float32, or uint8 levels, see `find_levels`
 Block = tuple[Pixels, list[str | None]]
 Waiting = deque[tuple[Future["Filled"], int]]
 _fill: Callable[..., Any]  # in a worker process: what it does with a chunk
@@ -84,6 +85,59 @@ class Filled:
     peak_rss_bytes: int
 
 
+def start_fork_server() -> None:
+    """Start the process that decoding processes are forked from, while this one goes on, for example loads a model.
+
+    It imports their libraries once, so that each starts within milliseconds.
+    """
+    forkserver.set_forkserver_preload(["__main__", "benchmark.core.decoding_imports"])
+    with ctrl_c_left_to_parent():
+        forkserver.ensure_running()
+
+
+def find_levels(preprocess: Preprocessing) -> torch.Tensor | None:
+    """Return the float32 that a preprocessing makes of each of 256 levels, (c, 256), or None.
+
+    It scales 8-bit levels, which are a quarter of the bytes, as its last step. None if it does something else.
+    """
+    import torch
+
+    greys = [preprocess(Image.new("RGB", (8, 8), (level,) * 3)) for level in range(256)]
+    if greys[0].ndim != 3:
+        return None
+    levels = torch.stack([grey[:, 0, 0] for grey in greys], 1)
+    random = np.random.default_rng(0)
+    for height, width in ((61, 47), (341, 513)):
+        noise = preprocess(Image.fromarray(random.integers(0, 256, (height, width, 3), np.uint8)))
+        if not torch.equal(from_levels(to_levels(noise, levels), levels), noise):
+            return None
+    return levels
+
+
+def to_levels(pixels: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+    """Return the level of each pixel (c, h, w), uint8, see `find_levels`."""
+    import torch
+
+    low, high = levels[:, 0, None, None], levels[:, 255, None, None]
+    scale = 255 / (high - low)
+    return torch.addcmul(0.5 - low * scale, pixels, scale).to(torch.uint8)
+
+
+def from_levels(pixels: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+    """Return the float32 of levels (..., c, h, w), bit for bit as the preprocessing made it."""
+    import torch
+
+    channels = torch.arange(len(levels), dtype=torch.int32, device=pixels.device)[:, None, None]
+    index = (pixels + 256 * channels).flatten()
+    return levels.to(pixels.device).flatten().index_select(0, index).view(pixels.shape)
+
+
+def to_device(pixels: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return `pixels` on `device`; the copy to a GPU waits for none of its work, nor does this process for it."""
+    pinned = pixels.pin_memory() if device.type == "cuda" and pixels.device.type == "cpu" else pixels
+    return pinned.to(device, non_blocking=True)
+
+
 class PixelWorkers:
     """Processes that turn images into pixels of one shape. They end with the object, or with this process.
 
@@ -94,15 +148,21 @@ class PixelWorkers:
     """
 
     def __init__(self, preprocess: Preprocessing, processes: int, device: torch.device) -> None:
-        self._sample = sample = preprocess(Image.new("RGB", (64, 64)))
+        sample = preprocess(Image.new("RGB", (64, 64)))
         assert str(sample.dtype) == "torch.float32", sample.dtype
         self.shape = tuple(sample.shape)
         self._device = device
+        # A CPU would gain nothing from fewer bytes.
+        self._levels = find_levels(preprocess) if device.type == "cuda" else None
+        self._copies: torch.cuda.Stream | None = None
         self._slot = CHUNK * sample.numel()
         # Two for each process, even where these are more than `QUEUE_BYTES` (10 MB each at 336 pixels): with fewer, a
         # process would wait until the caller has taken what it filled.
-        self._slots = max(2 * processes, QUEUE_BYTES // (4 * self._slot))
-        self._preprocess = preprocess
+        self._dtype = np.dtype(np.float32 if self._levels is None else np.uint8)
+        self._slots = max(2 * processes, QUEUE_BYTES // (self._dtype.itemsize * self._slot))
+        self._preprocess = (
+            preprocess if self._levels is None else partial(_preprocess, preprocess, self._levels)
+        )
         self._processes = processes
         self._pool: ProcessPoolExecutor | None = None
         self._peaks: dict[int, int] = {}  # bytes, by process
@@ -121,25 +181,43 @@ class PixelWorkers:
         chunks = (batch[start : start + CHUNK] for batch in batches for start in range(0, len(batch), CHUNK))
         with closing(self.blocks(chunks)) as blocks:
             for batch in batches:
-                shape = (len(batch), *self.shape)
-                pixels = self._sample.new_empty(shape, pin_memory=self._device.type == "cuda")
+                pixels = self._empty(len(batch))
                 reasons: list[str | None] = []
                 for block, of_block in islice(blocks, -(-len(batch) // CHUNK)):
                     readable = reasons.count(None)
                     pixels.numpy()[readable : readable + len(block)] = block
                     reasons += of_block
-                yield PixelBatch(pixels[: reasons.count(None)].to(self._device, non_blocking=True), reasons)
+                yield PixelBatch(self._on_device(pixels[: reasons.count(None)]), reasons)
+
+    def _empty(self, images: int) -> torch.Tensor:
+        import torch
+
+        dtype = torch.float32 if self._levels is None else torch.uint8
+        return torch.empty((images, *self.shape), dtype=dtype, pin_memory=self._device.type == "cuda")
+
+    def _on_device(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Return the float32 of pinned `pixels`. A GPU works on earlier ones while this thread waits for the copy."""
+        if self._device.type != "cuda":
+            return pixels
+        import torch
+
+        self._copies = self._copies or torch.cuda.Stream(self._device)
+        with torch.cuda.stream(self._copies):
+            copied = pixels.to(self._device, non_blocking=True)
+            made = copied if self._levels is None else from_levels(copied, self._levels)
+        self._copies.synchronize()
+        made.record_stream(
+            torch.cuda.default_stream(self._device)
+        )  # its memory is free after the caller's work
+        return made
 
     def _start_processes(self) -> ProcessPoolExecutor:
-        preprocess, processes = self._preprocess, self._processes
         context = multiprocessing.get_context("forkserver")
-        with ctrl_c_left_to_parent():
-            forkserver.ensure_running()
-        memory = context.RawArray("f", self._slots * self._slot)
-        self._memory = np.frombuffer(memory, np.float32).reshape(self._slots, self._slot)
-        pool = ProcessPoolExecutor(
-            processes, context, _start_worker, (preprocess, memory, self._slot, self.shape)
-        )
+        start_fork_server()
+        memory = context.RawArray("B", self._slots * self._slot * self._dtype.itemsize)
+        self._memory = np.frombuffer(memory, self._dtype).reshape(self._slots, self._slot)
+        arguments = (self._preprocess, memory, self._dtype, self._slot, self.shape)
+        pool = ProcessPoolExecutor(self._processes, context, _start_worker, arguments)
         # At exit before multiprocessing closes the pool's queues (priority 10) and waits for its processes.
         Finalize(self, pool.shutdown, kwargs={"cancel_futures": True}, exitpriority=100)
         return pool
@@ -182,11 +260,17 @@ class PixelWorkers:
         free.append(slot)
 
 
-def _start_worker(preprocess: Preprocessing, memory: Any, slot: int, shape: tuple[int, ...]) -> None:
+def _preprocess(preprocess: Preprocessing, levels: torch.Tensor, image: Image.Image) -> torch.Tensor:
+    return to_levels(preprocess(image), levels)
+
+
+def _start_worker(
+    preprocess: Preprocessing, memory: Any, dtype: np.dtype[Any], slot: int, shape: tuple[int, ...]
+) -> None:
     global _fill  # a process pool gives its workers no other place for state
     end_with_parent()
     take_cores(1)
-    slots = np.frombuffer(memory, np.float32).reshape(-1, slot)
+    slots = np.frombuffer(memory, dtype).reshape(-1, slot)
     reported = 0.0  # at first, starting is reported too
 
     def fill(chunk: Sequence[Loadable], number: int) -> Filled:

@@ -77,7 +77,8 @@ class _Process:
     """A worker process. It has its own executor, so that the other workers go on when it dies."""
 
     def __init__(self, work: Work[Any, Any], device: str, cores: int) -> None:
-        # The fork server has imported nothing: forking it is cheap and copies no lock and no CUDA context.
+        # Forking the fork server is cheap and copies no lock and no CUDA context: it has imported nothing, or what
+        # decoding images takes. Then numpy's BLAS has one thread in the worker; torch and faiss have `cores`.
         context = multiprocessing.get_context("forkserver")
         self._executor = ProcessPoolExecutor(1, context, _begin, (cores, str(cache_dir().parent)))
         # Pickled here, so that the worker imports the work's module, and numpy with it, once it has its cores.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +22,13 @@ from benchmark.models.checkpoints import (
     locate_checkpoint,
     text_limit,
 )
+from benchmark.models.token_batches import token_batches
 
 if TYPE_CHECKING:
     import torch
 
     # Unit vectors of the t tokens of a text (t, d), and their weights (t,): 0 for its class and end token.
     Tokens = tuple[torch.Tensor, torch.Tensor]
-
-BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,23 @@ class BertMatcher:
 
     def f1(self, candidates: Sequence[str], references: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the F1 of each candidate with its reference, shape (n,), at most 1; 0 if either is empty."""
+        import torch
+
         pairs = [(c.strip(), r.strip()) for c, r in zip(candidates, references, strict=True)]
-        texts = sorted(
-            {text for pair in pairs for text in pair}, key=lambda text: (len(text.split(" ")), text)
-        )
+        texts = sorted({text for pair in pairs for text in pair})
+        lengths = [len(ids) for ids in self.tokenizer(texts, truncation=True)["input_ids"]] if texts else []
         tokens: dict[str, Tokens] = {}
-        for start in range(0, len(texts), BATCH):
-            part = texts[start : start + BATCH]
-            tokens |= zip(part, self._embed(part), strict=True)
+        for rows in token_batches(lengths, self.device):
+            part = [texts[row] for row in rows]
+            tokens |= zip(part, self._embed(part, [lengths[row] for row in rows]), strict=True)
+        parts = list(token_batches([max(len(tokens[t][1]) for t in pair) for pair in pairs], self.device))
+        f1 = [_match(*([tokens[pairs[row][side]] for row in rows] for side in (0, 1))) for rows in parts]
         scores = np.empty(len(pairs), np.float32)
-        for start in range(0, len(pairs), BATCH):
-            left, right = zip(*pairs[start : start + BATCH], strict=True)
-            f1 = _match([tokens[text] for text in left], [tokens[text] for text in right])
-            scores[start : start + BATCH] = f1.cpu().numpy()
+        if f1:  # one copy from a GPU, which would stop at each
+            scores[[*chain(*parts)]] = torch.cat(f1).cpu().numpy()
         return scores
 
-    def _embed(self, texts: list[str]) -> list[Tokens]:
+    def _embed(self, texts: list[str], lengths: list[int]) -> list[Tokens]:
         import torch
 
         encoded = self.tokenizer(texts, padding=True, truncation=True, return_tensors="pt").to(self.device)
@@ -66,7 +67,9 @@ class BertMatcher:
         vectors = torch.nn.functional.normalize(states, dim=-1)
         ends = (self.tokenizer.cls_token_id, self.tokenizer.sep_token_id)
         weights = torch.stack([ids != end for end in ends if end is not None]).all(0).float()
-        return [(vectors[row, kept], weights[row, kept]) for row, kept in enumerate(mask.bool())]
+        longest, is_left = ids.shape[1], self.tokenizer.padding_side == "left"
+        kept = [slice(longest - length, None) if is_left else slice(length) for length in lengths]
+        return [(vectors[row, part], weights[row, part]) for row, part in enumerate(kept)]
 
 
 def _match(candidates: Sequence[Tokens], references: Sequence[Tokens]) -> torch.Tensor:

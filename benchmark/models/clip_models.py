@@ -24,6 +24,7 @@ from benchmark.core.devices import autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean, panics_as_errors
 from benchmark.core.fetched_files import fetch_files
 from benchmark.core.paths import user_path
+from benchmark.core.pixel_workers import to_device
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import WEIGHTS, no_questions, revision
 from benchmark.models.hub import on_the_hub
@@ -194,7 +195,7 @@ class ClipModel:
     def _embed(self, pixels: torch.Tensor) -> torch.Tensor:
         import torch
 
-        pixels = pixels.to(self.device, memory_format=torch.channels_last, non_blocking=True)
+        pixels = to_device(pixels, self.device).contiguous(memory_format=torch.channels_last)
         with torch.inference_mode(), autocast(self.precision, self.device):
             embeddings: torch.Tensor = self.model.encode_image(pixels, normalize=True)
         return embeddings
@@ -212,11 +213,16 @@ class ClipModel:
         """Return the projected outputs of the text encoder, not normalised, shape (n, d), on the device."""
         import torch
 
+        tokens = self.tokenizer(list(texts))
+        # Without the padding that no caption of a chunk needs: few have CLIP's 77 tokens.
+        lengths = (tokens != 0).long().mul(torch.arange(1, tokens.shape[1] + 1)).amax(1)
+        order = lengths.argsort(stable=True)
         parts = []
-        for tokens in self.tokenizer(list(texts)).split(self._chunk):
-            with torch.no_grad(), autocast(self.precision, self.device):
-                parts.append(self.model.encode_text(tokens.to(self.device)))
-        return torch.cat(parts).float()
+        with torch.no_grad(), autocast(self.precision, self.device):
+            for rows in order.split(self._chunk):
+                with _tokens_read(self.model, max(lengths[rows].tolist(), default=1), self.device) as count:
+                    parts.append(self.model.encode_text(to_device(tokens[rows, :count], self.device)))
+        return torch.cat(parts).float()[order.argsort().to(self.device)]
 
     @property
     def _chunk(self) -> int:
@@ -278,6 +284,30 @@ def load_clip(
         raise UserError(f"{failure}: {reason}") from None
     network.eval().to(memory_format=torch.channels_last)
     return ClipModel(network, preprocess, tokenizer, device, precision)
+
+
+@contextmanager
+def _tokens_read(model: Any, longest: int, device: torch.device) -> Iterator[int | None]:
+    """Let the text tower read captions of `longest` tokens; yield how many it reads, None if it takes all padding.
+
+    In a causal tower that is pooled at the end token, the padding after it has no effect.
+    """
+    tower = getattr(model, "text", model)
+    pooling = getattr(tower, "text_pool_type", getattr(tower, "pool_type", None))
+    mask = getattr(tower, "attn_mask", None)
+    if mask is None or getattr(tower, "cls_emb", None) is not None or pooling not in ("argmax", "eos"):
+        yield None
+        return
+    # On a GPU few lengths, as a new shape may take longer than its work.
+    count = min(len(mask), -(-longest // 8) * 8 if device.type == "cuda" else longest)
+    positions = tower.positional_embedding
+    tower._parameters["positional_embedding"] = positions[:count]
+    tower._buffers["attn_mask"] = mask[:count, :count]
+    try:
+        yield count
+    finally:
+        tower._parameters["positional_embedding"] = positions
+        tower._buffers["attn_mask"] = mask
 
 
 def _numpy(parts: list[torch.Tensor]) -> npt.NDArray[np.float32]:

@@ -19,7 +19,7 @@ from benchmark.pool.pool import Pool
 from benchmark.results.result import Contamination
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.shard_reader import features_path
-from downstream.batching import StoredImages, pixel_batches, stack_pixels
+from downstream.batching import StoredImages, expect_images, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_files import ImageFile, digest_images
@@ -49,6 +49,7 @@ class NearImages:
         key = hash_json(inputs, 16)
         cached = cache_folder("near_images", pool.key) / f"{key}.json"
         if (near := read_cached(cached)) is None:
+            expect_images(max(map(len, sets.values()), default=0))
             clip = load_clip(
                 self.features.model, self.features.pretrained, self.device, self.features.precision
             )

@@ -12,7 +12,7 @@ from benchmark.models.clip_models import load_clip
 from benchmark.run.config import evaluation_nodes, resolved
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from downstream.batching import StoredImages, pixel_batches, stack_pixels
+from downstream.batching import StoredImages, expect_images, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 
@@ -33,6 +33,7 @@ def embed(job: Job) -> None:
     images = chosen.items if isinstance(chosen, EvaluationSet) else chosen.test
     if isinstance(chosen, ClassificationSet) and chosen.train:  # with which filters compare
         images = chosen.train()
+    expect_images(len(images))
     clip = load_clip(**resolved(job.cfg.models.clip), device=job.device)
     stored = StoredImages(images, f"embed the images of {name}")
     batches = pixel_batches(stored, partial(stack_pixels, clip.preprocess), BATCH, clip.device)

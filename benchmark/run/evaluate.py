@@ -22,6 +22,7 @@ from benchmark.run.config import recorded, resolved
 from benchmark.run.identity import evaluation_identity, portable_hash
 from benchmark.run.job import Job
 from benchmark.run.output import Finished, failure_text, print_result
+from downstream.batching import expect_images
 from downstream.metrics.metric import Metric, failure
 from downstream.models.base import Downstream, model_folder
 from downstream.models.published import Published, PublishedCaptioner, PublishedCaptions, PublishedClip
@@ -67,6 +68,8 @@ def _candidate(job: Job) -> Candidate:
         raise UserError(
             f"task=evaluate takes one of {', '.join(f'task.{name}' for name in SOURCES)}, but was given {names}"
         )
+    if given != ["captions"]:
+        expect_images(max(map(len, job.evaluation_sets), default=0))
     if given == ["checkpoint"]:
         return _trained(job)
     published: Published

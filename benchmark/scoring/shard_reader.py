@@ -22,7 +22,13 @@ from benchmark.core.launch import own_cores
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import MappedUids
 from benchmark.core.paths import cache_folder
-from benchmark.core.pixel_workers import PixelWorkers, Preprocesses, Preprocessing
+from benchmark.core.pixel_workers import (
+    MANY_IMAGES,
+    PixelWorkers,
+    Preprocesses,
+    Preprocessing,
+    start_fork_server,
+)
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex
 from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
@@ -111,6 +117,10 @@ class ShardReader:
 
     def _extract(self, shard: Shard, missing: Mapping[Path, Features]) -> None:
         started, drops = now(), Counter[str]()
+        in_processes = own_cores() > 1 and all(isinstance(of, Preprocesses) for of in missing.values())
+        local = in_processes and self.pool.is_local
+        if local and len(self.pool.index(shard)) * len(self.pool.tars) >= MANY_IMAGES:
+            start_fork_server()  # it imports while the models are loaded
         extractions = [self._begin(shard, features) for features in missing.values()]
         first, pixels = extractions[0], self._pixels_of([extraction.features for extraction in extractions])
         joint, workers = pixels or (None, None)
@@ -234,14 +244,16 @@ class JointPixels:
         self._shapes = [part(Image.new("RGB", (64, 64))).shape for part in parts]
 
     def __call__(self, image: Image.Image) -> torch.Tensor:
-        """Return the pixels of all models, shape (sum of c h w,)."""
+        """Return the pixels of all models, shape (sum of c h w,), or (c, h, w) of a single one."""
+        if len(self._parts) == 1:
+            return self._parts[0](image)
         import torch
 
         return torch.cat([part(image).flatten() for part in self._parts])
 
     def split(self, batch: Batch) -> list[Batch]:
         """Return the batch of each model; `batch` has a row of pixels per image, or the images."""
-        if batch.pixels is None:
+        if batch.pixels is None or len(self._parts) == 1:
             return [batch] * len(self._parts)
         columns = batch.pixels.split([shape.numel() for shape in self._shapes], dim=1)
         return [

@@ -1,6 +1,7 @@
 """Caption features of a sentence transformer (Reimers & Gurevych 2019), as DS-CLIP clusters them for its Table 2a."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,8 @@ from benchmark.core.batch import Batch
 from benchmark.core.devices import Device
 from benchmark.core.ranges import PositiveInt, checked
 from benchmark.models.checkpoints import FromCheckpoint, load_model, load_pretrained
+from benchmark.models.token_batches import token_batches
 from filters.base import Features
-
-CHUNK = 64
 
 
 @checked
@@ -41,20 +41,19 @@ class SentenceFeatures(FromCheckpoint, Features):
         """Return ``text``, of shape (n, d)."""
         import torch
 
-        order = sorted(range(len(batch)), key=lambda row: len(batch.texts[row]))
-        vectors = np.empty((len(batch), self._model.config.hidden_size), np.float32)
-        for start in range(0, len(order), CHUNK):
-            rows = order[start : start + CHUNK]
-            tokens = self._tokenizer(
-                [batch.texts[row] for row in rows],
-                padding=True,
-                truncation=True,
-                max_length=self.max_tokens,
-                return_tensors="pt",
-            ).to(self._model.device)
-            with torch.inference_mode():
+        options: dict[str, Any] = {"truncation": True, "max_length": self.max_tokens}
+        lengths = [len(ids) for ids in self._tokenizer(batch.texts, **options)["input_ids"]]
+        parts = list(token_batches(lengths, self._model.device))
+        means = []
+        with torch.inference_mode():
+            for rows in parts:
+                texts = [batch.texts[row] for row in rows]
+                tokens = self._tokenizer(texts, padding=True, return_tensors="pt", **options)
+                tokens = tokens.to(self._model.device)
                 states = self._model(**tokens).last_hidden_state
                 mask = tokens["attention_mask"].unsqueeze(-1)
-                means = (states * mask).sum(1) / mask.sum(1)
-                vectors[rows] = torch.nn.functional.normalize(means, dim=-1).cpu().numpy()
+                means.append((states * mask).sum(1) / mask.sum(1))
+            sorted_vectors = torch.nn.functional.normalize(torch.cat(means), dim=-1).cpu().numpy()
+        vectors = np.empty_like(sorted_vectors)
+        vectors[[*chain(*parts)]] = sorted_vectors
         return {"text": vectors}

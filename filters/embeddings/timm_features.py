@@ -13,7 +13,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.devices import Device, autocast, check_precision
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import user_path
-from benchmark.core.pixel_workers import Preprocessing
+from benchmark.core.pixel_workers import Preprocessing, to_device
 from benchmark.core.requirements import OnFirstUseError, Requirement, look
 from benchmark.models.checkpoints import revision
 from benchmark.models.hub import on_the_hub
@@ -70,7 +70,7 @@ class TimmFeatures(Features):
                     pixels = torch.stack([self._transform(image) for image in batch.images[rows]])
                 else:
                     pixels = batch.pixels[rows]
-                pixels = pixels.to(self._device, memory_format=torch.channels_last, non_blocking=True)
+                pixels = to_device(pixels, self._device).contiguous(memory_format=torch.channels_last)
                 outputs.append(self._network(pixels))
         pooled = torch.cat(outputs).float()
         return {"image": torch.nn.functional.normalize(pooled, dim=-1).cpu().numpy()}

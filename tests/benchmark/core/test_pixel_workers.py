@@ -4,27 +4,41 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from open_clip import image_transform
 from PIL import Image
+from timm.data import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD, create_transform, resolve_data_config
+from transformers import CLIPImageProcessor, TimmWrapperImageProcessor, ViTImageProcessor
 
 from benchmark.core import pixel_workers
 from benchmark.core.batch import IMAGE_UNREADABLE, SampleError
 from benchmark.core.errors import UserError
-from benchmark.core.pixel_workers import CHUNK, PixelWorkers
+from benchmark.core.pixel_workers import (
+    CHUNK,
+    PixelWorkers,
+    Preprocessing,
+    find_levels,
+    from_levels,
+    to_levels,
+)
 from benchmark.core.usage import helpers_peak_rss_bytes, processor_seconds
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import pool as pool_module
 from benchmark.pool.pool import Pool
+from downstream.batching import to_pixels as to_hub_pixels
 from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
@@ -127,6 +141,81 @@ def test_processes_end_with_their_owner() -> None:
     del made
     started.join(timeout=30)
     assert not started.is_alive()
+
+
+def preprocessings() -> dict[str, Preprocessing]:
+    config = resolve_data_config({"input_size": (3, 48, 48), "crop_pct": 0.9, "interpolation": "bicubic"})
+    cropped = {"size": {"shortest_edge": 40}, "do_center_crop": True, "crop_size": 32}
+    hub = {
+        "vit": ViTImageProcessor(size={"height": 32, "width": 32}),
+        "swin": ViTImageProcessor(
+            size={"height": 32, "width": 32}, image_mean=IMAGENET_DEFAULT_MEAN, image_std=IMAGENET_DEFAULT_STD
+        ),
+        "clip": CLIPImageProcessor(**cropped),
+        "timm": TimmWrapperImageProcessor({"input_size": (3, 32, 32)}, "resnet18"),
+    }
+    return {"open_clip": image_transform(40, is_train=False), "timm_features": create_transform(**config)} | {
+        name: partial(first, partial(to_hub_pixels, processor)) for name, processor in hub.items()
+    }
+
+
+def first(preprocess: Callable[[list[Image.Image]], torch.Tensor], image: Image.Image) -> torch.Tensor:
+    return preprocess([image])[0]
+
+
+@pytest.mark.parametrize("name", ["open_clip", "timm_features", "vit", "swin", "clip", "timm"])
+def test_levels_give_the_bits_of_the_preprocessing(name: str) -> None:
+    preprocess = preprocessings()[name]
+    levels = find_levels(preprocess)
+    assert levels is not None
+    random = np.random.default_rng(1)
+    for height, width in ((33, 47), (200, 101), (31, 640)):
+        image = Image.fromarray(random.integers(0, 256, (height, width, 3), np.uint8))
+        pixels = preprocess(image)
+        made = from_levels(to_levels(pixels, levels)[None], levels)
+        assert made.dtype == torch.float32
+        assert torch.equal(made[0].view(torch.int32), pixels.view(torch.int32))
+
+
+def test_other_last_steps_have_no_levels() -> None:
+    assert find_levels(standardised) is None  # by the image's own mean
+    assert find_levels(lambda image: to_pixels(image).flatten()) is None
+
+
+def standardised(image: Image.Image) -> torch.Tensor:
+    pixels = image_transform(16, is_train=False)(image)
+    return pixels - pixels.mean() / 2
+
+
+@pytest.mark.slow
+def test_a_gpu_gets_levels_from_the_processes() -> None:
+    made = PixelWorkers(to_pixels, 1, torch.device("cuda"))
+    ((block, reasons),) = made.blocks(chunks([5, 13, 200]))
+    assert block.dtype == np.uint8
+    assert block[:, 0, 0, 0].tolist() == [5, 200]
+    assert reasons == [None, IMAGE_UNREADABLE, None]
+
+
+SERVER = """
+import os, sys
+from pathlib import Path
+from benchmark.core import decoding_imports
+assert "Threads:\\t1\\n" in Path("/proc/self/status").read_text()
+import torch
+assert torch.get_num_threads() == 1
+assert {"open_clip", "torchvision.transforms.v2", "timm.data"} <= sys.modules.keys()
+assert {"transformers.models.vit.image_processing_vit", "PIL.Image"} <= sys.modules.keys()
+assert not torch.cuda.is_initialized()
+child = os.fork()
+if not child:
+    os._exit(torch.cuda._is_in_bad_fork())
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.slow
+def test_the_fork_server_has_neither_threads_nor_a_gpu() -> None:
+    subprocess.run([sys.executable, "-c", SERVER], check=True)
 
 
 @pytest.mark.parametrize(("processes", "waiting"), [(1, 10), (16, 32)])
