@@ -18,7 +18,6 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from omegaconf import OmegaConf
 
-from benchmark.core import launch
 from tests.ci_rules import (
     fail_if_not_installed,
     lacks_pairsift,
@@ -33,7 +32,6 @@ from tests.demos import SMALL_DEMO, draw, link
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENCV_FOR_THREADS_NUM", os.environ["OMP_NUM_THREADS"])
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-launch._share = int(os.environ["OMP_NUM_THREADS"])  # decoding processes, if there are as many images
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 gc.disable()  # until all is imported: a tenth of the time that collection takes
