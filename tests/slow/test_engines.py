@@ -108,7 +108,7 @@ def test_draws_over_clusters_are_the_same_on_ray(
 
 
 LAUNCHERS = [
-    pytest.param(["joblib", "hydra.launcher.n_jobs=2"], id="joblib"),
+    pytest.param(["joblib", "hydra.launcher.n_jobs=2"], id="joblib", marks=pytest.mark.full),
     pytest.param(["submitit_local"], id="submitit"),
     pytest.param(["ray"], id="ray", marks=pytest.mark.full),
 ]

@@ -277,9 +277,13 @@ class InEngineWorker:
         return sum(len(pixels) for pixels, _ in self._workers.blocks(chunks([level] * 10)))
 
 
+@pytest.mark.full  # each of the engine's workers has a fork server, which imports what decoding takes
+def test_workers_of_an_engine_have_decoding_processes() -> None:
+    assert list(LocalEngine("cpu", 2).run(InEngineWorker(), [4, 5])) == [10, 10]
+
+
 @pytest.mark.slow
 def test_a_killed_process_ends_the_work_with_one_line() -> None:
-    assert list(LocalEngine("cpu", 2).run(InEngineWorker(), [4, 5])) == [10, 10]
     with pytest.raises(UserError, match=r"^a process that decodes images was killed; .*fewer cores") as ended:
         list(LocalEngine("cpu", 1).run(InEngineWorker(), [4, 254]))
     assert isinstance(

@@ -152,7 +152,7 @@ def test_the_revision_is_the_weights(model: str, state: dict[str, Tensor], tmp_p
     assert len(pac_revision("ViT-B-32", same)) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("tag", "lora", "activation"),
     [("openai", True, "QuickGELU"), ("laion2b_s34b_b79k", False, "GELU")],

@@ -89,7 +89,6 @@ def test_a_figure_names_its_paper_and_its_command(name: str) -> None:
 
 
 IN_CI = {
-    "ava_2",
     "ds_clip_4",
     "icc_5",
     "parrot_1",
