@@ -292,20 +292,15 @@ def command(work: str, amount: int, unit: str, *arguments: str) -> Row:
     """A whole command with an empty cache, from its start to its last line."""
     with tempfile.TemporaryDirectory() as folder:
         settings = [sys.executable, "-m", "benchmark", *arguments, f"results_dir={folder}/results"]
-        environment = os.environ | {"XDG_CACHE_HOME": f"{folder}/cache", "PYTHONPATH": path()}
+        environment = os.environ | {"XDG_CACHE_HOME": f"{folder}/cache"}
         began = time.monotonic()
         done = subprocess.run(
-            settings, capture_output=True, text=True, check=False, env=environment, cwd=folder
+            settings, capture_output=True, text=True, check=False, env=environment, cwd=ROOT
         )
         seconds = time.monotonic() - began
     if done.returncode:
         return Row(work, note=f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1][:200]}")
     return Row(work, amount / seconds, unit, note=f"{seconds:.1f} s in all")
-
-
-def path() -> str:
-    """PYTHONPATH with this checkout."""
-    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 
 
 def score_captions(setting: Setting) -> Iterator[Row]:
@@ -446,7 +441,7 @@ def corpus(setting: Setting) -> Iterator[Row]:
 PARTS: dict[str, Callable[[Setting], Iterator[Row]]] = {
     part.__name__: part
     for part in (
-        peak, tests, icc, captioner, dual_encoder, score_captions, train_from_tars, score_photos, clip_pipeline,
-        evaluate, corpus,
+        peak, tests, icc, captioner, score_captions, train_from_tars, dual_encoder, score_photos, evaluate,
+        clip_pipeline, corpus,
     )
 }  # fmt: skip

@@ -55,7 +55,7 @@ def test_all_parts_run_with_tiny_models(capfd: pytest.CaptureFixture[str]) -> No
 def test_an_error_of_a_part_is_shown_and_counts(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu, "make_checkpoints", lambda setting, folder: None)
+    monkeypatch.setattr(gpu, "make_checkpoints", lambda setting, folder, parts: None)
     monkeypatch.setenv("HF_HUB_CACHE", "/nowhere")  # the part's process finds no checkpoint
     assert gpu.main(["--device", "cpu", "--tiny", "icc"]) == 1
     assert "checkpoint moranyanuka/icc" in capfd.readouterr().err
