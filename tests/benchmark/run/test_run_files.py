@@ -60,6 +60,7 @@ def test_a_remote_pool_is_not_read_again(tmp_path: Path, caplog: pytest.LogCaptu
 def test_missing_metrics_are_noticed_only_where_something_is_captioned(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    pytest.importorskip("pairsift")  # the demo's evaluation sets
     caplog.set_level("INFO")
     _log_once.cache_clear()  # of tests before this one
     for models, names in (("captioner", ["Polos weights for Polos"]), ("dual_encoder", [])):
