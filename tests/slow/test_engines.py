@@ -130,8 +130,11 @@ def test_launched_jobs_score_with_two_workers(
 ) -> None:
     name = launcher[0].partition("_")[0]
     pytest.importorskip(f"hydra_plugins.hydra_{name}_launcher", reason=f"pip install 'pairsift[{name}]'")
-    if name == "joblib":  # its processes outlive the test before, and have that test's cache folder
+    # Processes outlive the test before, and have that test's cache folder.
+    if name == "joblib":
         import_module("joblib.externals.loky").get_reusable_executor().shutdown()
+    elif name == "ray":
+        import_module("ray").shutdown()
     write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])
     pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "engine.workers=2"]
     done = run(f"hydra/launcher={launcher[0]}", *launcher[1:], "task=score", *pool, "filter=sba,vba")

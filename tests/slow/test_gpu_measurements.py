@@ -32,7 +32,7 @@ def test_without_a_gpu_one_line_says_so(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.full
 def test_all_parts_run_with_tiny_models(capfd: pytest.CaptureFixture[str]) -> None:
     written = gpu.PAGE.read_text(), gpu.FILE.is_file()
-    assert gpu.main(["--device", "cpu", "--tiny"]) == 0, capfd.readouterr().err
+    assert gpu.main(["--device", "cpu", "--tiny", "--minutes", "30"]) == 0, capfd.readouterr().err
     rows = capfd.readouterr().out.splitlines()
     for work in (
         "tests/gpu",
