@@ -49,7 +49,7 @@ def configure_logging() -> None:
     handler.addFilter(_publish)
     line, time_of_day = "%(asctime)s %(message)s", "%H:%M:%S"
     logging.basicConfig(level=logging.WARNING, format=line, datefmt=time_of_day, handlers=[handler])
-    for package in ("benchmark", "filters", "downstream"):
+    for package in ("benchmark", "filters", "downstream", "pairsift"):
         logging.getLogger(package).setLevel(logging.INFO if is_main_process() else logging.WARNING)
 
 

@@ -1,6 +1,7 @@
 import itertools
 import logging
 import re
+import tomllib
 from io import StringIO
 from pathlib import Path
 from typing import cast
@@ -10,6 +11,8 @@ from rich.console import Console
 
 from benchmark.core import progress
 from benchmark.core.progress import log_to_file
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_log_file_has_date_and_time_in_each_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -24,6 +27,15 @@ def test_a_log_file_has_date_and_time_in_each_line(tmp_path: Path, caplog: pytes
         "0000-00-00 00:00:00 first", "0000-00-00 00:00:00 second",
     ]  # fmt: skip
     assert caplog.messages == ["first", "second", "outside"]
+
+
+def test_every_package_of_the_wheel_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    packages = set(wheel["only-include"]) - {"conf", "docs"}
+    for package in packages:
+        monkeypatch.setattr(logging.getLogger(package), "level", logging.WARNING)
+    progress.configure_logging()
+    assert {logging.getLogger(package).level for package in packages} == {logging.INFO}
 
 
 @pytest.mark.parametrize(
