@@ -1,4 +1,4 @@
 """The fixtures and hooks of the tests."""
 
 from tests.conftest import *  # noqa: F403
-from tests.conftest import _compose_fast as _compose_fast
+from tests.conftest import compositions_remembered as compositions_remembered

@@ -3,20 +3,17 @@
 import atexit
 import gc
 import itertools
+import logging
 import multiprocessing
 import os
-import pickle
 import re
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.logging import catching_logs
 from filelock import FileLock
-from hydra._internal.sources_registry import SourcesRegistry
-from hydra.core.plugins import Plugins
-from hydra.plugins.config_source import ConfigResult, ConfigSource
-from omegaconf import OmegaConf
 
 from tests.ci_rules import (
     fail_if_not_installed,
@@ -26,6 +23,7 @@ from tests.ci_rules import (
     time_imports,
 )
 from tests.command_line import Done, Run, run_main
+from tests.compositions import remember_compositions
 from tests.demos import SMALL_DEMO, draw, link
 
 # Before torch is imported, and for the processes that tests start. `make perf` sets its own number of threads.
@@ -82,6 +80,34 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _catch_logs_fast() -> Iterator[None]:
+    """For each test pytest searches two thousand loggers six times for those that do not propagate.
+
+    Here it searches again only if a library has made further loggers.
+    """
+    loggers, not_propagating = logging.Logger.manager.loggerDict, list[logging.Logger]()
+    attach, known = catching_logs.__enter__, 0
+
+    def attached(self: Any) -> Any:
+        nonlocal known
+        if len(loggers) != known:
+            known = len(loggers)
+            not_propagating[:] = [
+                of for of in loggers.values() if isinstance(of, logging.Logger) and not of.propagate
+            ]
+        if self.level is not None:
+            return attach(self)
+        self.attached_loggers += [logging.getLogger(), *not_propagating]
+        for logger in self.attached_loggers:
+            logger.addHandler(self.handler)
+        return self.handler
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catching_logs, "__enter__", attached)
+        yield
+
+
 FOLDERS = itertools.count()
 
 
@@ -100,29 +126,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _compose_fast() -> Iterator[None]:
-    """Hydra reads forty YAML files for each of a thousand compositions; a file that is as it was is parsed once.
-
-    Nor does it make a map of all choices for each of these files, which costs a third of a composition: a default
-    that named another choice by `${}` would need it, and would fail without.
-    """
-    Plugins.instance()  # its search makes the class of the sources anew
-    source = SourcesRegistry.instance().types["file"]
-    parse, parsed, nothing = source.load_config, {}, OmegaConf.create()
-
-    def load_config(self: ConfigSource, config_path: str) -> ConfigResult:
-        path = Path(self.path, self._normalize_file_name(config_path))
-        if not path.is_file():
-            return parse(self, config_path)
-        key = (self.provider, path, path.stat().st_mtime_ns, path.stat().st_size)
-        if key not in parsed:
-            parsed[key] = pickle.dumps(parse(self, config_path))  # a third of the time of a deep copy
-        return pickle.loads(parsed[key])
-
+def compositions_remembered() -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "load_config", load_config)
-        patch.setattr("hydra._internal.defaults_list._create_interpolation_map", lambda *_: nothing)
-        yield
+        remember_compositions(patch)
+        yield patch
 
 
 @pytest.fixture
