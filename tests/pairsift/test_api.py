@@ -62,6 +62,7 @@ def table(files: Path) -> ScoreTable:
     return score(files / "my_pool", Random())
 
 
+@pytest.mark.slow
 def test_the_pages_stages_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, stages, evaluating = EXAMPLES
     scope: dict[str, Any] = {}
