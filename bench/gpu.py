@@ -1,7 +1,7 @@
 """All GPU work in one command of under 9 minutes: the GPU tests, and the speed of models at their real sizes.
 
     python -m bench.gpu                       # needs a GPU; writes docs/gpu.json and its table of docs/performance.md
-    python -m bench.gpu icc captioner         # these parts alone
+    python -m bench.gpu icc captioner         # only these parts
     python -m bench.gpu --minutes 4           # as many parts, in order of worth, as fit
     python -m bench.gpu --device cpu --tiny   # every part with tiny models, which measures nothing and writes nothing
 

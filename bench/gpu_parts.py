@@ -1,6 +1,6 @@
 """The work that `python -m bench.gpu` measures: models of the papers at their real sizes, and whole commands.
 
-Every batch is new, with captions as long as real ones: a batch that is repeated hides what a new shape costs.
+Every batch is new, with captions as long as real ones: a repeated batch hides the cost of new shapes.
 """
 
 import gc
@@ -94,7 +94,7 @@ class Setting:
 def timed(work: Callable[[Any], object], warm: Sequence[Any], fresh: Sequence[Any]) -> tuple[float, float]:
     """Return the seconds of one call, and the most memory that torch held on the GPU, in GiB.
 
-    The inputs of `warm` are for kernels to be loaded and memory to be allocated, those of `fresh` are measured.
+    With the inputs `warm`, kernels are loaded and memory is allocated; calls with `fresh` are measured.
     """
     on_gpu = torch.cuda.is_available()
     for given in warm:
@@ -130,7 +130,7 @@ def captions(count: int, seed: int) -> list[str]:
 
 
 def peak(setting: Setting) -> Iterator[Row]:
-    """The product of two large matrices in bf16, of which the others' shares are."""
+    """The product of two large matrices in bf16: the peak that other rows are compared with."""
     size = setting.of(8192, 256)
     one, other = torch.randn(2, size, size, device=setting.torch_device, dtype=torch.bfloat16)
     seconds, _ = timed(lambda _: one @ other, range(3), range(setting.of(10, 1)))
@@ -304,7 +304,7 @@ def command(work: str, amount: int, unit: str, *arguments: str) -> Row:
 
 
 def score_captions(setting: Setting) -> Iterator[Row]:
-    """`task=score filter=icc` of a pool of captions alone."""
+    """`task=score filter=icc` of a pool without images."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -437,7 +437,7 @@ def corpus(setting: Setting) -> Iterator[Row]:
         yield Row(work, count / seconds, "pairs/s")
 
 
-# In order of worth: where the time ends, the rest is missing.
+# The most useful parts first: when the time ends, the rest is missing.
 PARTS: dict[str, Callable[[Setting], Iterator[Row]]] = {
     part.__name__: part
     for part in (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from PIL import Image
 
 from benchmark.core.launch import own_cores
-from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers, start_fork_server, to_device
+from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers, to_device
 from benchmark.core.progress import progress, tracked
 
 if TYPE_CHECKING:
@@ -40,12 +40,6 @@ class StoredImages(Iterable[Image.Image]):
 
     def __iter__(self) -> Iterator[Image.Image]:
         return (item.load() for item in tracked(self.title, self.items, len(self.items), "images"))
-
-
-def expect_images(images: int) -> None:
-    """Prepare for `pixel_batches` of so many images; call it before the model is loaded."""
-    if images >= MANY_IMAGES and own_cores() > 1:
-        start_fork_server()
 
 
 def pixel_batches(

@@ -148,7 +148,7 @@ def _problem(settings: Sequence[str], others: Sequence[str]) -> str:
 def _candidates(
     name: str, value: str, known: Sequence[str], others: Sequence[str]
 ) -> Iterator[list[list[str]]]:
-    """Yield lists of what `name` may mean, the likeliest first: one setting each, or a config and its setting."""
+    """Yield lists of possible meanings of `name`, likeliest first: a setting each, or a config and its setting."""
     parent, _, last = name.rpartition(".")
     top = name.partition(".")[0]
     if group := "" if parent else next(iter(get_close_matches(name, GROUPS, n=1)), ""):

@@ -10,7 +10,7 @@ from benchmark.core.launch import hide_wandb, take_cores
 
 hide_wandb()
 take_cores(1)
-with suppress(Exception):  # a process that needs what is missing says so
+with suppress(ImportError, AttributeError):  # a process that needs what is missing says so
     for name in ("open_clip", "timm.data", "torchvision.transforms.v2"):
         import_module(name)
     transformers = import_module("transformers")

@@ -44,7 +44,7 @@ def resolve_device(name: str) -> torch.device:
     # cuDNN's attention, which torch prefers on Hopper and Blackwell, makes a plan for every new shape: half a second,
     # and captions have a new shape in every batch.
     torch.backends.cuda.enable_cudnn_sdp(False)
-    # Else convolutions in fp32 have 10 bits of precision on a GPU, those of cuDNN only; see `tf32`.
+    # Else cuDNN computes convolutions in fp32 with 10 bits of precision; see `tf32`.
     torch.backends.cudnn.allow_tf32 = False
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -93,7 +93,7 @@ def check_computed(precision: str, device: str) -> None:
 def autocast(precision: str, device: torch.device) -> torch.autocast:
     """Return the context of a forward pass: bf16 autocast, or for ``fp32`` and ``tf32`` one without effect.
 
-    Raises `UserError` where the device has no instructions for the precision.
+    Raises `UserError` if the device does not compute the precision.
     """
     import torch
 

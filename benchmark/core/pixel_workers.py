@@ -26,7 +26,7 @@ from PIL import Image
 
 from benchmark.core.batch import SampleError
 from benchmark.core.errors import UserError
-from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent, take_cores
+from benchmark.core.launch import ctrl_c_left_to_parent, end_with_parent, own_cores, take_cores
 from benchmark.core.prefetch import made_ahead
 from benchmark.core.usage import peak_rss_bytes, record_helpers
 
@@ -85,11 +85,14 @@ class Filled:
     peak_rss_bytes: int
 
 
-def start_fork_server() -> None:
-    """Start the process that decoding processes are forked from, while this one goes on, for example loads a model.
+def expect_images(images: int) -> None:
+    """Prepare for so many images; call it before the model is loaded, as the libraries are imported meanwhile."""
+    if images >= MANY_IMAGES and own_cores() > 1:
+        _start_fork_server()
 
-    It imports their libraries once, so that each starts within milliseconds.
-    """
+
+def _start_fork_server() -> None:
+    """Start the process that decoding processes are forked from. It imports their libraries once."""
     forkserver.set_forkserver_preload(["__main__", "benchmark.core.decoding_imports"])
     with ctrl_c_left_to_parent():
         forkserver.ensure_running()
@@ -196,7 +199,7 @@ class PixelWorkers:
         return torch.empty((images, *self.shape), dtype=dtype, pin_memory=self._device.type == "cuda")
 
     def _on_device(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Return the float32 of pinned `pixels`. A GPU works on earlier ones while this thread waits for the copy."""
+        """Return the float32 of pinned `pixels`. This thread waits for the copy; a GPU works meanwhile."""
         if self._device.type != "cuda":
             return pixels
         import torch
@@ -206,14 +209,13 @@ class PixelWorkers:
             copied = pixels.to(self._device, non_blocking=True)
             made = copied if self._levels is None else from_levels(copied, self._levels)
         self._copies.synchronize()
-        made.record_stream(
-            torch.cuda.default_stream(self._device)
-        )  # its memory is free after the caller's work
+        # So that its memory is used again only after the caller's work.
+        made.record_stream(torch.cuda.default_stream(self._device))
         return made
 
     def _start_processes(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("forkserver")
-        start_fork_server()
+        _start_fork_server()
         memory = context.RawArray("B", self._slots * self._slot * self._dtype.itemsize)
         self._memory = np.frombuffer(memory, self._dtype).reshape(self._slots, self._slot)
         arguments = (self._preprocess, memory, self._dtype, self._slot, self.shape)

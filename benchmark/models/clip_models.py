@@ -290,7 +290,7 @@ def load_clip(
 def _tokens_read(model: Any, longest: int, device: torch.device) -> Iterator[int | None]:
     """Let the text tower read captions of `longest` tokens; yield how many it reads, None if it takes all padding.
 
-    In a causal tower that is pooled at the end token, the padding after it has no effect.
+    Padding after the end token has no effect on a causal tower that is pooled at this token.
     """
     tower = getattr(model, "text", model)
     pooling = getattr(tower, "text_pool_type", getattr(tower, "pool_type", None))

@@ -12,6 +12,7 @@ import torch
 from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import cache_folder, write_cached
+from benchmark.core.pixel_workers import expect_images
 from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, unite_uids
 from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.pool.content import find_images
@@ -19,7 +20,7 @@ from benchmark.pool.pool import Pool
 from benchmark.results.result import Contamination
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.shard_reader import features_path
-from downstream.batching import StoredImages, expect_images, pixel_batches, stack_pixels
+from downstream.batching import StoredImages, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_files import ImageFile, digest_images

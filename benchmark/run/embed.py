@@ -7,12 +7,13 @@ import numpy as np
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import atomic_write
+from benchmark.core.pixel_workers import expect_images
 from benchmark.core.storage import local_path
 from benchmark.models.clip_models import load_clip
 from benchmark.run.config import evaluation_nodes, resolved
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from downstream.batching import StoredImages, expect_images, pixel_batches, stack_pixels
+from downstream.batching import StoredImages, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 

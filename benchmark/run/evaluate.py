@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 from benchmark.core.errors import UserError
 from benchmark.core.launch import is_main_process
 from benchmark.core.paths import write_text
+from benchmark.core.pixel_workers import expect_images
 from benchmark.core.records import write_record
 from benchmark.models.checkpoints import revision
 from benchmark.results.provenance import provenance
@@ -22,7 +23,6 @@ from benchmark.run.config import recorded, resolved
 from benchmark.run.identity import evaluation_identity, portable_hash
 from benchmark.run.job import Job
 from benchmark.run.output import Finished, failure_text, print_result
-from downstream.batching import expect_images
 from downstream.metrics.metric import Metric, failure
 from downstream.models.base import Downstream, model_folder
 from downstream.models.published import Published, PublishedCaptioner, PublishedCaptions, PublishedClip

@@ -22,13 +22,7 @@ from benchmark.core.launch import own_cores
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import MappedUids
 from benchmark.core.paths import cache_folder
-from benchmark.core.pixel_workers import (
-    MANY_IMAGES,
-    PixelWorkers,
-    Preprocesses,
-    Preprocessing,
-    start_fork_server,
-)
+from benchmark.core.pixel_workers import PixelWorkers, Preprocesses, Preprocessing, expect_images
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex
 from benchmark.core.usage import Seconds, now, since
 from benchmark.pool.layout import Shard
@@ -117,10 +111,8 @@ class ShardReader:
 
     def _extract(self, shard: Shard, missing: Mapping[Path, Features]) -> None:
         started, drops = now(), Counter[str]()
-        in_processes = own_cores() > 1 and all(isinstance(of, Preprocesses) for of in missing.values())
-        local = in_processes and self.pool.is_local
-        if local and len(self.pool.index(shard)) * len(self.pool.tars) >= MANY_IMAGES:
-            start_fork_server()  # it imports while the models are loaded
+        if self.pool.is_local and all(isinstance(of, Preprocesses) for of in missing.values()):
+            expect_images(len(self.pool.index(shard)) * len(self.pool.tars))
         extractions = [self._begin(shard, features) for features in missing.values()]
         first, pixels = extractions[0], self._pixels_of([extraction.features for extraction in extractions])
         joint, workers = pixels or (None, None)

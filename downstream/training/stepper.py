@@ -136,7 +136,7 @@ class Stepper:
         self, index: int, module: Contrastive, parts: Sequence[Inputs]
     ) -> tuple[LossSum, Sequence[Any]]:
         embedded = []
-        with self._autocast():  # a separate one: weights that were cast here have no gradients
+        with self._autocast():  # not the one of the parts: weights that are cast here get no gradients
             for number, part in enumerate(parts):
                 self._seed(index, number)  # the same dropout as when the part is embedded again
                 embedded.append(module.embed(self._on_device(part)))
