@@ -14,7 +14,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from filters.icc import packed
 from filters.icc import scorer as module
-from filters.icc.packed import pack
+from filters.icc.packed import attend_to_all, pack
 from filters.icc.scorer import DistilledScorer
 from tests.demos import demo_model
 from tests.filters.checkpoints import roberta_scorer
@@ -50,6 +50,14 @@ def test_neither_order_nor_budget_changes_a_score(tmp_path: Path, budget: int) -
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(CAPTIONS))
         assert made.score(batch([CAPTIONS[i] for i in order])) == pytest.approx(alone[order], abs=1e-5)
+
+
+def test_attention_to_all_captions_at_once_is_an_operation_of_this_torch() -> None:
+    """Only shapes: a GPU computes it, see tests/gpu."""
+    query, key, value = torch.empty(3, 50, 64, dtype=torch.bfloat16, device="meta")
+    bounds = torch.empty(6, dtype=torch.int32, device="meta")
+    for rows in (query, query[:5]):
+        assert attend_to_all(rows, key, value, bounds, 20, 4).shape == rows.shape
 
 
 def by_transformers(folder: Path, captions: Sequence[str]) -> list[float]:

@@ -43,6 +43,7 @@ def test_all_parts_run_with_tiny_models(capfd: pytest.CaptureFixture[str]) -> No
         "task=score filter=icc",
         "task=score filter=clip",
         "task=train",
+        "filter=icc size=200k",
         "captions of",
         "embed",
         "NormSim",

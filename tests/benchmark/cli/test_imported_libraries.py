@@ -52,6 +52,13 @@ def test_a_plan_finds_trainings_and_results_without_torch(
     assert not imported(HEAVY, *([*command, seeds, "plan=true"] for seeds in ("seed=0", "seed=0,1")))[-1]
 
 
+@pytest.mark.slow
+def test_scoring_by_icc_imports_no_compiler_of_torch(small_demo: list[str], tmp_path: Path) -> None:
+    """It takes longer than scoring thousands of captions."""
+    command = ["task=score", "filter=icc", *small_demo, "engine.workers=1", f"results_dir={tmp_path}"]
+    assert imported({"torch", "torch._dynamo", "torchvision"}, command) == [{"torch"}]
+
+
 @pytest.mark.full
 def test_cached_scores_of_a_model_import_no_torch(run: Run, small_demo: list[str]) -> None:
     select = ["task=select", *small_demo, "size.samples=20000", "engine.workers=1"]
