@@ -74,8 +74,8 @@ class LlmRating(Filter):
         self._chat: ChatModel | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Add the revision of a local model; a served model is known by its name only."""
-        local = {} if self.endpoint else {"revision": revision(locate_checkpoint(self.model))}
+        """Name a local model by its revision; a served model is known by its name only."""
+        local = {} if self.endpoint else {"model": revision(locate_checkpoint(self.model))}
         return super().identity() | local
 
     def requirements(self) -> Iterator[Requirement]:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Classes of ours, Hydra and OmegaConf; users of a command never have to know one.
 CLASSES = {name for errors in (hydra.errors, omegaconf.errors) for name in vars(errors)} | {
     name
-    for package in ("benchmark", "filters", "downstream")
+    for package in ("benchmark", "filters", "downstream", "pairsift")
     for path in (ROOT / package).rglob("*.py")
     for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE)
 }

@@ -1,4 +1,5 @@
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -206,6 +207,7 @@ def test_a_local_chat_model(tmp_path: Path) -> None:
     made.setup(CPU)
     captions = ("red", "blue", "a blue ball of some length", "red .", "")
     assert made.score(batch(*captions)).tolist() == [5, 2, 2, 5, 2]
-    assert "revision" in made.identity()
+    copy = LlmRating(str(shutil.copytree(tmp_path / "chat", tmp_path / "copy")))
+    assert made.identity() == copy.identity() != LlmRating("chat", "http://localhost").identity()
     with pytest.raises(UserError, match="must have a chat template"):
         LlmRating(str(chat_model(tmp_path / "plain", template=None))).setup(CPU)
