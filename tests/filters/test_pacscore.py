@@ -18,16 +18,10 @@ from downstream.metrics.metric import Corpus
 from filters import pacscore
 from filters.clip import Clip
 from filters.pacscore import PacFeatures, PacScore
-from tests.filters.checkpoints import open_clip_model
 from tests.pixel_workers import InMemory
 from tests.pools import numbered_uids, rows, write_pool
 
 CPU = torch.device("cpu")
-
-
-@pytest.fixture(scope="module")
-def clip(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return open_clip_model(tmp_path_factory.mktemp("pacscore") / "clip")
 
 
 @pytest.fixture

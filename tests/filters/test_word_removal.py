@@ -20,7 +20,6 @@ from filters.ocr.rapid import RapidSpotter
 from filters.text_removal import TextRemovedClip, remove_areas
 from filters.word_removal import CoEmbeddedAreas, rsc, split_line
 from tests.extras import needs_extra
-from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import numbered_uids, rows, write_pool
 
@@ -146,8 +145,7 @@ def test_without_places_of_characters_lines_are_painted() -> None:
     assert (type(whole), whole.area, whole.fill) == (TextRemovedClip, "co", "inpaint")
 
 
-def test_rsc_and_its_control_lose_words(tmp_path) -> None:
-    clip = open_clip_model(tmp_path / "clip")
+def test_rsc_and_its_control_lose_words(tmp_path, clip: str) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(4)])))
     text = {0: "number SALE", 1: "SALE", 2: "number SALE"}  # captions are "a photo of thing number 3"
     needs, model, found = frozenset({"image", "text"}), load_clip(clip, None, CPU), {}

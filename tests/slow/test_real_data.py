@@ -4,8 +4,6 @@ import json
 import shutil
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.uids import read_subset
@@ -99,22 +97,9 @@ def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     )
 
 
-@pytest.mark.parametrize(
-    ("source", "pairs", "unusable"), [("laion_alt_text", 10_000, 0), ("cc3m_val", 15_833, 0)]
-)
-def test_real_captions_are_scored_by_text_filters(
-    run: Run, shared_data: Path, tmp_path: Path, source: str, pairs: int, unusable: int
-) -> None:
-    if source == "laion_alt_text":
-        shutil.copy(shared_data / source / "test_10000.parquet", tmp_path / "part.parquet")
-    else:
-        path = shared_data / source / "Validation_GCC-1.1.0-Validation.tsv"
-        lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-        table = {"TEXT": [line[0] for line in lines], "URL": [line[1] for line in lines]}
-        pq.write_table(pa.table(table), tmp_path / "part.parquet")
-    done = run(
-        "task=select", "pool=img2dataset", f"pool.url={tmp_path}", "filter=random", "size.samples=1000"
-    )
-    manifest = json.loads(Path(printed(done)[-1]).with_suffix(".json").read_text())
-    assert manifest["scored"] + sum(manifest["drops"].values()) == pairs
-    assert sum(v for k, v in manifest["drops"].items() if k != "duplicate_uid") == unusable
+def test_all_captions_of_laion_are_scored(run: Run, shared_data: Path) -> None:
+    pool = ["pool=img2dataset", f"pool.url={shared_data / 'laion_alt_text'}"]
+    manifest = printed(run("task=select", *pool, "filter=random", "size.samples=1000"))[-1]
+    selection = json.loads(Path(manifest).with_suffix(".json").read_text())
+    assert selection["drops"].keys() <= {"duplicate_uid"}
+    assert selection["scored"] + sum(selection["drops"].values()) == 11_000

@@ -14,7 +14,6 @@ from filters.embeddings.cluster_labels import ClusterLabels
 from filters.embeddings.timm_features import TimmFeatures
 from tests.corpora import fit
 from tests.extras import needs_extra
-from tests.filters.checkpoints import open_clip_model
 from tests.pools import numbered_uids, rows, write_pool
 
 pytestmark = needs_extra("clusters")
@@ -36,9 +35,9 @@ def test_planted_clusters_are_found_after_pickling() -> None:
     assert set(found.tolist()) == {0, 1, 2}
 
 
-def test_labels_of_a_pool_are_cached_like_scores(tmp_path: Path) -> None:
+def test_labels_of_a_pool_are_cached_like_scores(tmp_path: Path, clip: str) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(6), rows(6, 6)])))
-    labels = ClusterLabels(ClipFeatures(open_clip_model(tmp_path / "clip")), "text", 4, seed=0)
+    labels = ClusterLabels(ClipFeatures(clip), "text", 4, seed=0)
     first, again = (score_pool(pool, labels, LocalEngine("cpu", 1)) for _ in range(2))
     assert (first.reused, again.reused) == (0, 1)
     assert np.array_equal(first.scores, again.scores)
