@@ -123,17 +123,6 @@ def test_bf16_ranks_like_fp32_on_a_trained_scorer() -> None:
     assert spearmanr(*scores).statistic > 0.999
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-def test_a_gpu_gives_the_processors_scores(tmp_path: Path) -> None:
-    captions = CAPTIONS * 500
-    for precision, far in (("fp32", 1e-3), ("bf16", 0.2)):
-        made = scorer(tmp_path, precision=precision)
-        wanted = made.score(batch(captions))
-        made.setup(torch.device("cuda"))
-        assert made.score(batch(captions)) == pytest.approx(wanted, abs=far)
-
-
 def test_only_weights_in_other_files_need_transformers_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

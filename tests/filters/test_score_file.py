@@ -51,15 +51,14 @@ def scores_of(path: Path) -> list[float]:
     return score_file(path).score(Batch(encode_uids(UIDS), CAPTIONS)).tolist()
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_integers_keep_their_order_beyond_float32(tmp_path: Path, suffix: str) -> None:
+def test_integers_keep_their_order_beyond_float32(tmp_path: Path) -> None:
     values = [2**24, 2**24 + 1, None, 2**53]
     table = pa.table({"uid": UIDS, "score": pa.array(values, pa.int64())})
-    path = tmp_path / f"s.{suffix}"
-    (pa.csv.write_csv if suffix == "csv" else pq.write_table)(table, path)
+    path = tmp_path / "s.csv"
+    pa.csv.write_csv(table, path)
     assert scores_of(path) == pytest.approx([2**24, 2**24 + 1, np.nan, 2**53], abs=0, nan_ok=True)
     table = table.set_column(1, "score", pa.array([*values[:3], 2**53 + 1], pa.int64()))
-    (pa.csv.write_csv if suffix == "csv" else pq.write_table)(table, path)
+    pa.csv.write_csv(table, path)
     with pytest.raises(
         UserError, match=r"filter\.column=score .* holds 9007199254740993, .* divide them all"
     ):

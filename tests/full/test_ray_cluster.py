@@ -150,7 +150,8 @@ def test_an_autoscaler_adds_the_nodes_that_actors_wait_for(
             score_pool(pool, scorer, RayEngine(address, workers=2))
         score_pool(pool, scorer, RayEngine(address, workers=2, wait_minutes=2))
     assert len(scorer.processes()) == 2
-    assert len([line for line in caplog.messages if "waiting for places" in line]) == 1
+    (line,) = (line for line in caplog.messages if "waiting for places on the cluster" in line)
+    assert "each with engine.cpus=1 engine.gpus=0 engine.memory_gib=0" in line
     assert_same_as_local(pool, scorer, cache, monkeypatch)
 
 

@@ -15,14 +15,11 @@ import pairsift
 from benchmark.cli.overrides import normalised
 from benchmark.core.uids import decode_uids, encode_uids, read_subset
 from benchmark.run.config import CONF
-from downstream.evaluation.evaluation_sets import EvaluationSet, ImageFile, Item
-from downstream.models.published import PublishedClip
 from filters.column import Column
 from filters.random import Random
 from pairsift import Bounds, Pool, ScoreTable, UserError, api, evaluate, score, select
-from tests.filters.checkpoints import open_clip_model
 from tests.jobs import compose_config
-from tests.pools import jpeg, rows, write_metadata, write_pool
+from tests.pools import rows, write_metadata, write_pool
 
 PAGE = (CONF.parent / "docs" / "python_api.md").read_text()
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)
@@ -83,19 +80,6 @@ def test_the_pages_stages_run(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert (folder / "scores").is_dir()
 
 
-@pytest.mark.slow
-def test_a_clip_model_is_evaluated_on_images(tmp_path: Path) -> None:
-    items = []
-    for number in range(3):
-        (tmp_path / f"{number}.jpg").write_bytes(jpeg(number))
-        items.append(Item(number, ImageFile(tmp_path / f"{number}.jpg"), [f"thing {number}"]))
-    images = EvaluationSet("photos", items, captioning=False, retrieval=True)
-    results = evaluate(
-        PublishedClip(open_clip_model(tmp_path / "clip"), None), [images], [], tmp_path / "out"
-    )
-    assert {metric.name: metric.count for metric in results["photos"]}["text_to_image_R@1"] == 3
-
-
 def test_bounds_of_a_named_filter_count_at_the_selection(tmp_path: Path) -> None:
     numbers = [*range(9), float("nan")]
     write_metadata(tmp_path / "a.parquet", rows(10), quality=numbers)
@@ -107,9 +91,7 @@ def test_bounds_of_a_named_filter_count_at_the_selection(tmp_path: Path) -> None
         select(table, 4)
     assert len(select(table, 9, bounds=Bounds()).uids) == 9
     pool = Pool("p", str(tmp_path), {"text": "text"})
-    mine = score(
-        pool, Column("quality"), {"filter.minimum": 8}
-    )  # settings of bounds count for an object, too
+    mine = score(pool, Column("quality"), {"filter.minimum": 8})  # bounds count for an object, too
     assert decode_uids(select(mine, 1).uids) == [rows(10)[8].uid]
 
 

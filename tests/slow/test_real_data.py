@@ -66,14 +66,14 @@ def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     captions, without = coco_photos(shared_data)
     assert len(captions) + len(without) == 239
     write_photo_pool(tmp_path / "pool", captions, without)
-    evaluated = dict([*captions.items()][:60])
+    evaluated = dict([*captions.items()][:20])
     write_karpathy(tmp_path / "coco", evaluated)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     with http_server(tmp_path / "pool", Behaviour()) as url:
         done = run(
             "pool=img2dataset", f"pool.url={url}", "models=demo", "filter=clip", "size.samples=100",
             "evalset=paper", "~evalset.nocaps", "~evalset.flickr30k", f"results_dir={tmp_path / 'results'}",
-            "downstream.captioner.training.samples_seen=300", "downstream.dual_encoder.training.samples_seen=384",
+            "downstream.captioner.training.samples_seen=100", "downstream.dual_encoder.training.samples_seen=128",
             "scoring.tolerate=0.34",  # a third of the photos have no caption
         )  # fmt: skip
     result = json.loads(Path(printed(done)[-1]).read_text())
@@ -82,7 +82,7 @@ def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     assert result["selection"]["scored"] == len(captions)
     assert len(read_subset(Path(result["subset"]))) == 100
     captioner, dual = result["downstream"]["captioner"], result["downstream"]["dual_encoder"]
-    assert captioner["training"]["samples_seen"] == 300
+    assert captioner["training"]["samples_seen"] == 100
     assert captioner["training"]["skipped"] == {}
     found = {m["name"]: m for m in captioner["evaluations"]["coco"]}
     assert {"BLEU-1", "BLEU-4", "METEOR", "ROUGE_L", "CIDEr", "BERTScore", "SPICE", "Polos"} <= set(found)
@@ -92,9 +92,7 @@ def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     assert found["Polos"]["value"] is None
     assert "weights" in found["Polos"]["reason"]
     recall = {m["name"]: m["value"] for m in dual["evaluations"]["coco"]}
-    assert (
-        0 <= recall["text_to_image_R@1"] <= recall["text_to_image_R@5"] <= recall["text_to_image_R@10"] <= 1
-    )
+    assert 0 <= recall["text_to_image_R@1"] <= recall["text_to_image_R@10"] <= 1
 
 
 def test_all_captions_of_laion_are_scored(run: Run, shared_data: Path) -> None:

@@ -39,7 +39,7 @@ def sets(squares: list[Item]) -> list[EvaluationSet]:
     return [EvaluationSet("coco", squares, True, False), EvaluationSet("flickr30k", squares[:8], False, True)]
 
 
-@pytest.mark.parametrize("kind", ["captioner", "lstm_captioner", "unlocked"])
+@pytest.mark.parametrize("kind", ["captioner", "unlocked"])
 def test_validated_models_end_with_the_same_bits(
     kind: str, checkpoints: Checkpoints, sets: list[EvaluationSet], tmp_path: Path
 ) -> None:

@@ -44,10 +44,9 @@ def test_one_common_word_is_below_three_percent_of_thirty_four(total: int, expec
     assert fraction_of_differing_pairs([one, "0"]) == expected
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_pairs_against_the_definition(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_against_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diversity, "BLOCK_ROWS", 7)
-    captions = drawn(60, seed, longest=45)
+    captions = drawn(60, 0, longest=45)
     pairs = list(combinations(captions, 2))
     expected = sum(differ(*pair) for pair in pairs) / len(pairs)
     assert 0.1 < expected < 0.9

@@ -23,22 +23,10 @@ CASES = {
         "two/NUM/nummod/3 red/ADJ/amod/3 balls/NOUN/root/0",
         "balls", "balls two, balls red", "", "", 2,
     ),
-    "she is happy": (
-        "she/PRON/nsubj/2 is/AUX/ROOT/0 happy/ADJ/acomp/2",
-        "she/PRON/nsubj/3 is/AUX/cop/3 happy/ADJ/root/0",
-        "", "", "", "", 0,
-    ),
     "the dog is happy": (
         "the/DET/det/2 dog/NOUN/nsubj/3 is/AUX/ROOT/0 happy/ADJ/acomp/3",
         "the/DET/det/2 dog/NOUN/nsubj/4 is/AUX/cop/4 happy/ADJ/root/0",
         "dog", "dog happy", "", "", 1,
-    ),
-    "a man riding a horse on the beach": (
-        "a/DET/det/2 man/NOUN/ROOT/0 riding/VERB/acl/2 a/DET/det/5 horse/NOUN/dobj/3 on/ADP/prep/3 the/DET/det/8"
-        " beach/NOUN/pobj/6",
-        "a/DET/det/2 man/NOUN/root/0 riding/VERB/acl/2 a/DET/det/5 horse/NOUN/obj/3 on/ADP/case/8 the/DET/det/8"
-        " beach/NOUN/obl/3",
-        "man horse beach", "", "man riding horse, man riding on beach", "riding", 2,
     ),
     "a cat is chased by a black dog": (  # passive
         "a/DET/det/2 cat/NOUN/nsubjpass/4 is/AUX/auxpass/4 chased/VERB/ROOT/0 by/ADP/agent/4 a/DET/det/8"
@@ -105,22 +93,10 @@ CASES = {
         "a/DET/det/2 ball/NOUN/root/0 next/ADP/case/6 to/ADP/fixed/3 a/DET/det/6 box/NOUN/nmod/2",
         "ball box", "", "ball next to box", "", 1,
     ),
-    "I like dogs": (  # a pronoun is no object, liking no action
-        "I/PRON/nsubj/2 like/VERB/ROOT/0 dogs/NOUN/dobj/2",
-        "I/PRON/nsubj/2 like/VERB/root/0 dogs/NOUN/obj/2",
-        "dogs", "dogs like", "", "", 1,
-    ),
     "give me a few days": (  # an order is an action if something of the scene takes part
         "give/VERB/ROOT/0 me/PRON/dative/1 a/DET/det/5 few/ADJ/amod/5 days/NOUN/dobj/1",
         "give/VERB/root/0 me/PRON/iobj/1 a/DET/det/5 few/ADJ/amod/5 days/NOUN/obj/1",
         "days", "days few, days give", "", "give", 2,
-    ),
-    "she walks her dog on the beach": (
-        "she/PRON/nsubj/2 walks/VERB/ROOT/0 her/PRON/poss/4 dog/NOUN/dobj/2 on/ADP/prep/2 the/DET/det/7"
-        " beach/NOUN/pobj/5",
-        "she/PRON/nsubj/2 walks/VERB/root/0 her/PRON/nmod:poss/4 dog/NOUN/obj/2 on/ADP/case/7 the/DET/det/7"
-        " beach/NOUN/obl/2",
-        "dog beach", "dog walks", "dog on beach", "walks", 2,
     ),
     "one of the boys holds a kite": (
         "one/NUM/nsubj/5 of/ADP/prep/1 the/DET/det/4 boys/NOUN/pobj/2 holds/VERB/ROOT/0 a/DET/det/7 kite/NOUN/dobj/5",

@@ -95,11 +95,8 @@ def test_the_lexicon_is_not_compared_with_its_own_ratings() -> None:
 
 def test_parts_of_pipelines_are_rows_as_in_table_6() -> None:
     sba = {"mode": "direct", "similarity": "edit", "llm": "/models/hub/meta-llama/Llama-2-7b"}
-    vba = {
-        "mode": "direct",
-        "similarity": "bertscore",
-        "captioner": {"checkpoint": "Salesforce/blip2-opt-2.7b"},
-    }
+    captioner = {"checkpoint": "Salesforce/blip2-opt-2.7b"}
+    vba = {"mode": "direct", "similarity": "bertscore", "captioner": captioner}
     found = tables(
         evaluation("vba", 0.6, config=vba),
         evaluation("sba", 0.53, config=sba),
