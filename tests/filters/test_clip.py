@@ -34,9 +34,8 @@ def test_score_is_the_cosine_of_open_clips_own_embeddings(tmp_path, clip: str) -
         text = model.encode_text(tokenizer(batch.texts))
         expected = torch.nn.functional.cosine_similarity(image, text)
     found = dict(zip(decode_uids(table.uids), table.scores, strict=True))
-    assert [found[u] for u in decode_uids(batch.uids)] == pytest.approx(
-        expected.tolist(), abs=2e-3
-    )  # features are float16
+    scores = [found[u] for u in decode_uids(batch.uids)]
+    assert scores == pytest.approx(expected.tolist(), abs=2e-3)  # features are float16
 
 
 def test_precision_changes_embeddings_a_little_and_their_key(clip: str, monkeypatch) -> None:

@@ -48,7 +48,7 @@ def test_scores_of_demo_captions_by_hand(made: ComplexityAction) -> None:
         "a red ball on the grass": 2 / 3,
         "a dog sleeping on the grass": 1.5,  # dog sleeping on grass
         "a black dog is running": 1 + 2 / 3,  # black, running
-        "a photo of a small red ball": 2 / 3,  # the photo is no object
+        "a photo of a small red ball": 2 / 3,  # the photo is not an object
         "two big black dogs running on the beach": 1.8,  # two, big, black, running on beach
         "": 0,
     }

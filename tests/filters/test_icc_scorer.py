@@ -53,7 +53,7 @@ def test_neither_order_nor_budget_changes_a_score(tmp_path: Path, budget: int) -
 
 
 def by_transformers(folder: Path, captions: Sequence[str]) -> list[float]:
-    """The logit of each caption alone, by transformers' own model."""
+    """The logit of each caption, one per call, by transformers' own model."""
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     positions = model.config.max_position_embeddings - 2 * (model.config.model_type == "roberta")

@@ -134,7 +134,7 @@ def naive(samples: list[Row]) -> dict[str, np.float32]:
 
 
 def scores_of(folder: Path, shards: list[list[Row]], among: int | None = None) -> dict[str, np.float32]:
-    """The scores by uid, of the first uids alone if `among` is given."""
+    """The scores by uid; only of the first uids if `among` is given."""
     pool = Pool("p", str(write_pool(folder, shards)))
     survivors = None
     if among is not None:

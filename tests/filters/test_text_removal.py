@@ -78,9 +78,8 @@ def by_hand(pool: Pool, clip: str, areas: dict[int, list[list[int]]], fill: str)
 
 def test_tmars_scores_the_image_without_its_text(pool: Pool, clip: str, spotter: PlantedText) -> None:
     plain, masked = scores(pool, Clip(clip)), scores(pool, TextRemovedClip(clip, None, spotter))
-    assert masked == pytest.approx(
-        by_hand(pool, clip, POLYGONS, "surround"), abs=2e-3
-    )  # features are float16
+    expected = by_hand(pool, clip, POLYGONS, "surround")
+    assert masked == pytest.approx(expected, abs=2e-3)  # features are float16
     assert {n for n in plain if masked[n] != plain[n]} == set(PLANTED)
 
 

@@ -81,7 +81,7 @@ BOUNDS = {
     "calm": (left_of("calm"), left_of("MUGS")),
     "MUGS": (left_of("MUGS"), 320),
 }
-LETTER = 12  # pixels by which a cut may miss the middle of a gap
+LETTER = 12  # a cut may miss the middle of a gap by so many pixels
 
 
 def ink(image: Image.Image, word: str) -> float:
@@ -157,8 +157,7 @@ def test_rsc_and_its_control_lose_words(tmp_path, clip: str) -> None:
             before, after = model.embed_images([image, remove_areas(image, [LEFT], "inpaint")])
             expected[rows(4)[number].uid] = float((after - before) @ model.embed_texts(batch.texts)[0])
     for control in (False, True):  # each of the two has the other's areas
-        table = score_pool(
-            pool, rsc(clip, None, PlantedWords(found), "words", control), LocalEngine("cpu", 1)
-        )
+        scorer = rsc(clip, None, PlantedWords(found), "words", control)
+        table = score_pool(pool, scorer, LocalEngine("cpu", 1))
         lost = dict(zip(decode_uids(table.uids), table.scores.tolist(), strict=True))
         assert lost == pytest.approx(expected, abs=1e-3)  # features are float16

@@ -1,4 +1,4 @@
-"""The wheel in an environment of its own, used from a folder whose files have the names of our packages."""
+"""The wheel in a separate environment, used from a folder with files named as our packages."""
 
 import ensurepip
 import json

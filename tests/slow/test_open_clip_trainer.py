@@ -1,4 +1,4 @@
-"""open_clip's own trainer, of the package that is installed beside us, on tars that ``task=reshard`` wrote."""
+"""open_clip's own trainer, as installed with this project, on tars that ``task=reshard`` wrote."""
 
 import os
 import re

@@ -21,7 +21,7 @@ def printed(done: Done) -> list[str]:
 
 
 def coco_photos(shared_data: Path) -> tuple[dict[Path, list[str]], list[Path]]:
-    """The photos with their captions, and those whose captions the folder lacks."""
+    """The photos with their captions, and the photos without captions in the folder."""
     root = shared_data / "coco_mini"
     captions: dict[Path, list[str]] = {}
     for split in ("train2017", "val2017"):

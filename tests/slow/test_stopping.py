@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, in a process of its own with workers of its own."""
+"""Ctrl-C and SIGTERM to a separate process with workers."""
 
 import os
 import signal

@@ -45,10 +45,8 @@ def test_validated_models_end_with_the_same_bits(
 ) -> None:
     models, trackers = [], []
     for every in (None, 4):
-        model, tracker = (
-            make(kind, checkpoints, six_steps(samples_seen=8, batch_size=4, validate_every=every)),
-            Recorder(),
-        )
+        recipe = six_steps(samples_seen=8, batch_size=4, validate_every=every)
+        model, tracker = make(kind, checkpoints, recipe), Recorder()
         model.validate = make_validation(model, sets)
         model.train(MemorySubset(FOUR), tmp_path / str(every), CPU, tracker, "f")
         models.append(model)

@@ -80,17 +80,12 @@ def test_the_means_are_of_one_pair_at_a_time(pac_s):
     domains = {"all": list(CANDIDATES), "few": [3, 4]}
     table = score_domains(CANDIDATES, REFERENCES, domains, [pac_s], IMAGES)
     clip = load_pac_clip(pac_s.model, pac_s.pretrained, pac_s.checkpoint, CPU)
-    pairs = np.array(
-        [
-            pac_scores(clip, clip.embed_images([IMAGES[i].image]), [CANDIDATES[i]], [REFERENCES[i]])
-            for i in CANDIDATES
-        ]
-    )
+    vectors = {i: clip.embed_images([IMAGES[i].image]) for i in CANDIDATES}
+    pairs = np.array([pac_scores(clip, vectors[i], [CANDIDATES[i]], [REFERENCES[i]]) for i in CANDIDATES])
     assert pairs.max() > 0.1
     for domain, ids in domains.items():
-        assert [metric.value for metric in table[domain]] == pytest.approx(
-            pairs[ids].mean(axis=(0, 2)), abs=1e-5
-        )
+        means = [metric.value for metric in table[domain]]
+        assert means == pytest.approx(pairs[ids].mean(axis=(0, 2)), abs=1e-5)
         assert {(m.count, m.version.split()[0], "none" in m.version) for m in table[domain]} == {
             (len(ids), "open-clip-torch", False)
         }

@@ -14,7 +14,7 @@ WORDS = [f"w{i}" for i in range(60)]
 
 
 def drawn(captions: int, seed: int, longest: int) -> list[str]:
-    """Captions of words whose frequencies fall as in language; some equal, some empty."""
+    """Captions with word frequencies that fall as in language; some are equal, some empty."""
     rng = np.random.default_rng(seed)
     weights = 1 / np.arange(1, len(WORDS) + 1)
     lengths = rng.integers(0, longest, captions)

@@ -82,9 +82,8 @@ def score_all(folder, shared_data, metrics) -> None:
         texts.setdefault(row["image_id"], []).append(row["caption"])
     add("golden", read_coco_results(golden / "small_captions_val2014_results.json"), texts)
     domains |= {"one": domains["clean"][:1], "none": []}
-    (folder / "scored.pickle").write_bytes(
-        pickle.dumps(score_domains(candidates, references, domains, metrics))
-    )
+    scored = score_domains(candidates, references, domains, metrics)
+    (folder / "scored.pickle").write_bytes(pickle.dumps(scored))
 
 
 @pytest.mark.parametrize(("name", "kind"), EXAMPLES)
@@ -134,10 +133,8 @@ def test_without_java_captions_are_absent_with_the_reason(monkeypatch):
 def test_models_that_cannot_be_had_are_reasons(tmp_path):
     metrics = [BertScore(str(tmp_path / "gone"), 2), Polos(None), Polos("/gone")]
     reasons = [metric.reason for metric in score_captions({1: "a"}, {1: ["a"]}, metrics, images={})]
-    for reason, part in zip(
-        reasons, ["gone is not there", "set models.polos.checkpoint", "/gone is not"], strict=True
-    ):
-        assert part in reason
+    parts = ["gone is not there", "set models.polos.checkpoint", "/gone is not"]
+    assert all(part in reason for reason, part in zip(reasons, parts, strict=True))
     (polos,) = score_captions({1: "a"}, {1: ["a"]}, [Polos(None)])
     assert polos.reason == "Polos needs the images, and none were given"
 

@@ -33,7 +33,7 @@ def train(model: str, tiny: Checkpoints, folder: Path) -> TrainReport:
     # Three samples cannot be read: ranks get batches of different sizes, the last one leaves a rank with none.
     broken = {1: "image_unreadable", 2: "image_unreadable", 5: "image_too_large"}
     subset, settings = MemorySubset(CAPTIONS, broken), dict[str, Any]()
-    training = TrainConfig(37, batch_size=6, lr=3e-3, log_every=1, micro_batch=2 if in_parts else None)
+    training = TrainConfig(61, batch_size=6, lr=3e-3, log_every=1, micro_batch=2 if in_parts else None)
     if kind == "summed":  # one pair in two has the second caption, so that a rank may have none
         kind = "unlocked" if in_parts else "locked"
         subset = SummedCaptions(CAPTIONS, broken, caption_weights=(1.0, 0.5))

@@ -47,7 +47,7 @@ def test_two_processes_train_as_one(
     model: str, of_two: tuple[Path, dict[str, Any]], without_dropout: Checkpoints, tmp_path: Path
 ) -> None:
     one, two = train(model, without_dropout, tmp_path), of_two[1][model]
-    assert len(one.losses) == 7
+    assert len(one.losses) == 11
     assert [loss for _, loss in two["losses"]] == pytest.approx([loss for _, loss in one.losses], abs=2e-4)
     assert (two["skipped"], two["steps"], two["epochs"]) == (one.skipped, one.steps, one.epochs)
     assert set(one.skipped) == {"image_unreadable", "image_too_large"}

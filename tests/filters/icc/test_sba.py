@@ -33,7 +33,7 @@ def bridge(frozen, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sba(frozen, bridge):
-    made = SemanticBottleneck(frozen, str(bridge), max_new_tokens=24, batch=4)
+    made = SemanticBottleneck(frozen, str(bridge), max_new_tokens=16, batch=4)
     made.setup(CPU)
     return made
 
@@ -48,7 +48,7 @@ def test_batched_beams_are_those_of_one_by_one_decoding(sba):
 
 
 def test_as_released_the_first_caption_ends_its_batch(sba, frozen, bridge, monkeypatch):
-    released = SemanticBottleneck(frozen, str(bridge), max_new_tokens=24, together=2)
+    released = SemanticBottleneck(frozen, str(bridge), max_new_tokens=16, together=2)
     released.setup(CPU)
     generate, decoded = released._parts.llm.generate, []
 

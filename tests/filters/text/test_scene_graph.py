@@ -42,7 +42,7 @@ CASES = {
         " small/ADJ/amod/9 brown/ADJ/amod/9 bird/NOUN/obj/5",
         "cat bird", "cat black, bird small, bird brown", "cat chasing bird", "chasing", 3,
     ),
-    "trees and bushes growing on green grass": (  # what follows both is about both; "green" is of the grass alone
+    "trees and bushes growing on green grass": (  # both nouns have the relation; only the grass is "green"
         "trees/NOUN/ROOT/0 and/CCONJ/cc/1 bushes/NOUN/conj/1 growing/VERB/acl/1 on/ADP/prep/4 green/ADJ/amod/7"
         " grass/NOUN/pobj/5",
         "trees/NOUN/root/0 and/CCONJ/cc/3 bushes/NOUN/conj/1 growing/VERB/acl/1 on/ADP/case/7 green/ADJ/amod/7"
@@ -64,7 +64,7 @@ CASES = {
         "the/DET/det/2 mug/NOUN/nsubj/6 is/AUX/cop/6 beside/ADP/case/6 the/DET/det/6 plate/NOUN/root/0",
         "mug plate", "", "mug beside plate", "", 1,
     ),
-    "the girl has the boy 's hat": (  # having is no action; an owner is a relation
+    "the girl has the boy 's hat": (  # having is not an action; an owner is a relation
         "the/DET/det/2 girl/NOUN/nsubj/3 has/VERB/ROOT/0 the/DET/det/5 boy/NOUN/poss/7 's/PART/case/5"
         " hat/NOUN/dobj/3",
         "the/DET/det/2 girl/NOUN/nsubj/3 has/VERB/root/0 the/DET/det/5 boy/NOUN/nmod:poss/7 's/PART/case/5"
@@ -103,7 +103,7 @@ CASES = {
         "one/NUM/nsubj/5 of/ADP/case/4 the/DET/det/4 boys/NOUN/nmod/1 holds/VERB/root/0 a/DET/det/7 kite/NOUN/obj/5",
         "boys kite", "", "boys holds kite", "holds", 1,
     ),
-    "the girls went to Hackney 's": (  # the possessive is no part of the preposition
+    "the girls went to Hackney 's": (  # the possessive is not part of the preposition
         "the/DET/det/2 girls/NOUN/nsubj/3 went/VERB/ROOT/0 to/ADP/prep/3 Hackney/PROPN/pobj/4 's/PART/case/5",
         "the/DET/det/2 girls/NOUN/nsubj/3 went/VERB/root/0 to/ADP/case/5 Hackney/PROPN/obl/3 's/PART/case/5",
         "girls hackney", "", "girls went to hackney", "went", 1,

@@ -57,13 +57,10 @@ def folder(pool: Pool) -> Path:
 
 def test_the_vocabulary_equals_a_hand_computed_one() -> None:
     # Ten captions: "shot" is in nine, "tree" in one (twice), "sky" and "sea" in two, "red sky" in one.
-    captions = [["shot"] for _ in range(7)] + [
-        ["shot", "sky", "tree", "tree"],
-        ["shot", "sea"],
-        ["sea", "sky", "red sky"],
-    ]
+    captions = [["shot"]] * 7
+    captions += [["shot", "sky", "tree", "tree"], ["shot", "sea"], ["sea", "sky", "red sky"]]
     chosen = choose_vocabulary(captions, 25_000, 0.2)
-    assert chosen.ngrams == ["red sky", "tree"]  # a tenth; two of ten is no less than 0.2
+    assert chosen.ngrams == ["red sky", "tree"]  # a tenth; two of ten is not below 0.2
     assert chosen.too_common == ["shot", "sea", "sky"]
     assert (chosen.captions, chosen.distinct) == (10, 5)
     assert choose_vocabulary(captions, 3, 0.9).ngrams == ["sea", "sky", "red sky"]
@@ -78,10 +75,8 @@ def test_two_planted_topics_are_recovered() -> None:
     model = TopicModel(words[0] + words[1], topics=2, batch_size=50, seed=0)
     seen: list[int] = []
     counts = model.count(captions)
-    assert model.count([[words[0][1], words[0][0], words[0][1]], ["c"]]).toarray()[:, :2].tolist() == [
-        [1, 2],
-        [0, 0],
-    ]
+    counted = model.count([[words[0][1], words[0][0], words[0][1]], ["c"]]).toarray()
+    assert counted[:, :2].tolist() == [[1, 2], [0, 0]]
     model.fit(counts, 5, seen.append)
     assert sum(seen) == 5 * 200
     first, second = model.top_ngrams()

@@ -156,7 +156,7 @@ def test_two_processes_build_once_and_train_as_one(built, tmp_path):
     assert drawn[0] == drawn[1]
     manifests = [(root / "icc" / "distilled" / "manifest.json").read_text() for root in (built, tmp_path)]
     losses = [json.loads(text)["facts"]["loss"] for text in manifests]
-    assert losses[0] == pytest.approx(losses[1], rel=0.2)  # each process draws dropout of its own
+    assert losses[0] == pytest.approx(losses[1], rel=0.2)  # each process draws other dropout
 
 
 def test_the_released_decoding_is_an_input_of_the_steps() -> None:

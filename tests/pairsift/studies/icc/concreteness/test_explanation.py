@@ -63,9 +63,8 @@ def test_the_page_colours_by_sign_and_size() -> None:
 
 def test_captions_cannot_write_html() -> None:
     nasty = "<script>alert(1)</script>\"'&{x}"
-    page = explanations_page(
-        [Explanation(nasty, "<b>f</b>", {}, "k", 0.5, [Word(nasty, 1.0), Word(nasty, None)])]
-    )
+    words = [Word(nasty, 1.0), Word(nasty, None)]
+    page = explanations_page([Explanation(nasty, "<b>f</b>", {}, "k", 0.5, words)])
     assert not re.search("<(script|b)>", page)
     assert html.unescape(page).count(nasty) == 2
     assert "&lt;b&gt;f&lt;/b&gt;: 0.5000" in page

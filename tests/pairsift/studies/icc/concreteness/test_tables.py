@@ -26,9 +26,8 @@ SIGNED = "Correlation on {}, signed, with 95% bootstrap intervals"
 
 
 def test_methods_are_rows_as_in_table_3() -> None:
-    found = tables(
-        evaluation("icc", 0.725), evaluation("clip_stroop", -0.34), evaluation("clip_stroop", 0.62, "words")
-    )
+    clip = evaluation("clip_stroop", -0.34), evaluation("clip_stroop", 0.62, "words")
+    found = tables(evaluation("icc", 0.725), *clip)
     table = found[BY_METHOD]
     assert table.header == [
         "method", "words ρ", "words ρ_s", "words τ", "captions ρ", "captions ρ_s", "captions τ",

@@ -18,7 +18,7 @@ from pairsift.studies.profile.web_likeness.statistics import (
     trigram_perplexity,
 )
 
-FILES = [f"a photo x{n}.jpg" for n in range(500)]  # three of four words are those of all others
+FILES = [f"a photo x{n}.jpg" for n in range(500)]  # all captions share three of their four words
 
 
 def test_statistics_equal_those_by_hand() -> None:
