@@ -19,15 +19,9 @@ from downstream.models.dual_encoder import DualEncoder, Unlocked
 from downstream.training.trainer import TrainConfig
 
 COLOURS = {
-    "red": (220, 30, 30),
-    "green": (30, 200, 40),
-    "blue": (30, 40, 220),
-    "yellow": (230, 220, 40),
-    "black": (0, 0, 0),
-    "white": (255, 255, 255),
-    "pink": (250, 120, 250),
-    "brown": (110, 60, 10),
-}
+    "red": (220, 30, 30), "green": (30, 200, 40), "blue": (30, 40, 220), "yellow": (230, 220, 40), "black": (0, 0, 0),
+    "white": (255, 255, 255), "pink": (250, 120, 250), "brown": (110, 60, 10),
+}  # fmt: skip
 CAPTIONS = [f"a {colour} square on the {('left', 'right')[i % 2]}" for i, colour in enumerate(COLOURS)]
 SIZE = 32
 UNLOCKED = Unlocked(projection=24, pretrained=True, augment=False)
@@ -90,14 +84,12 @@ class SummedCaptions(MemorySubset):
         return replace(sample, others=(" ".join(words[:3]), described))
 
 
-def save_gpt2(
-    folder: Path, texts: list[str], width: int = 32, layers: int = 2, heads: int = 4, **config: int
-) -> Path:
+def save_gpt2(folder: Path, texts: list[str], width: int = 32, **config: int) -> Path:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     end = "<|endoftext|>"
     words = _save_bpe(folder, texts, [end], bos_token=end, eos_token=end)
-    sizes = {"vocab_size": words, "n_positions": 64, "n_embd": width, "n_layer": layers, "n_head": heads}
+    sizes = {"vocab_size": words, "n_positions": 64, "n_embd": width, "n_layer": 2, "n_head": 4}
     GPT2LMHeadModel(GPT2Config(bos_token_id=0, eos_token_id=0, **sizes | config)).save_pretrained(folder)
     return folder
 
@@ -136,9 +128,7 @@ def edited(source: str | Path, folder: Path, file: str, **changes: Any) -> Path:
     return folder
 
 
-def save_bert(
-    folder: Path, texts: list[str], width: int = 32, layers: int = 2, heads: int = 4, **config: int
-) -> Path:
+def save_bert(folder: Path, texts: list[str]) -> Path:
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     folder.mkdir(parents=True)
@@ -146,9 +136,8 @@ def save_bert(
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
     BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    sizes = {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads}
-    sizes |= {"vocab_size": len(vocabulary), "intermediate_size": 4 * width}
-    BertModel(BertConfig(**sizes | config)).save_pretrained(folder)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+    BertModel(BertConfig(vocab_size=len(vocabulary), **sizes)).save_pretrained(folder)
     return folder
 
 
@@ -213,12 +202,7 @@ class Checkpoints:
 
 
 CAPTIONERS = ("captioner", "lstm_captioner")
-PAIR_ENCODERS = (
-    "locked",
-    "uncached",
-    "unlocked",
-    "clip_scratch",
-)  # uncached: locked, each image embedded each time
+PAIR_ENCODERS = ("locked", "uncached", "unlocked", "clip_scratch")  # uncached: each image embedded each time
 KINDS = (*CAPTIONERS, *PAIR_ENCODERS)
 
 
@@ -240,9 +224,8 @@ def make(kind: str, tiny: Checkpoints, training: TrainConfig | None = None, **se
         given = {"encoder": tiny.swin, "width": 128, "dropout": 0.0, "word_threshold": 1, "max_words": 10}
         return LstmCaptioner(training=training, **given | {"beams": 2, "eval_batch_size": 5} | settings)
     if kind == "clip_scratch":
-        return ClipScratch(
-            **{"architecture": tiny.clip, "training": training, "eval_batch_size": 5} | settings
-        )
+        given = {"architecture": tiny.clip, "eval_batch_size": 5}
+        return ClipScratch(training=training, **given | settings)
     given = {"image_encoder": tiny.vit, "text_encoder": tiny.bert, "max_tokens": 16, "unlocked": UNLOCKED}
     given |= {"locked": kind != "unlocked", "cache_images": kind == "locked", "eval_batch_size": 5}
     return DualEncoder(training=training, **given | settings)

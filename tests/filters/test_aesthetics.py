@@ -6,7 +6,6 @@ import torch
 from safetensors.torch import save_file
 
 from benchmark.core.batch import Batch
-from benchmark.core.errors import UserError
 from filters.aesthetics import Aesthetics
 from tests.pools import numbered_uids
 
@@ -34,16 +33,3 @@ def test_a_chain_of_layers_is_run_in_its_order(tmp_path: Path) -> None:
 def test_a_single_layer(tmp_path: Path) -> None:
     save_file({"weight": torch.arange(8.0)[None], "bias": torch.tensor([2.0])}, tmp_path / "head.safetensors")
     assert score(tmp_path / "head.safetensors") == pytest.approx(IMAGES @ np.arange(8) + 2, abs=1e-5)
-
-
-def test_unusable_heads_are_refused(tmp_path: Path) -> None:
-    torch.save({"a": torch.zeros(2)}, tmp_path / "other.pth")
-    (tmp_path / "broken.pth").write_bytes(b"no weights at all")
-    save_file({"weight": torch.zeros(1, 9), "bias": torch.zeros(1)}, tmp_path / "wide.safetensors")
-    for name, message in {
-        "other.pth": "must hold linear layers",
-        "broken.pth": "cannot be read",
-        "wide.safetensors": r"takes 9 dimensions, filter\.model=unused gives 8",
-    }.items():
-        with pytest.raises(UserError, match=message):
-            score(tmp_path / name)

@@ -10,7 +10,6 @@ from filters.ave_clip import AveClip
 from filters.icc.autoencoder import caption_seed
 from filters.icc.vba import TextToImage
 from tests.extras import needs_extra
-from tests.filters.checkpoints import open_clip_model
 from tests.filters.generators import diffusion_model
 from tests.pools import numbered_uids
 
@@ -19,28 +18,19 @@ pytestmark = needs_extra("diffusion")
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    folder: Path = tmp_path_factory.mktemp("ave_clip")
-    return str(diffusion_model(folder / "diffusion")), open_clip_model(folder / "clip")
-
-
-def made(models: tuple[str, str], images: int = 3) -> AveClip:
-    filter_ = AveClip(*models, pretrained=None, images=images, steps=2)
-    filter_.setup(CPU)
-    return filter_
-
-
 @pytest.mark.slow
-def test_the_mean_cosine_with_images_drawn_one_by_one(models: tuple[str, str]) -> None:
+def test_the_mean_cosine_with_images_drawn_one_by_one(clip: str, tmp_path: Path) -> None:
+    diffusion = str(diffusion_model(tmp_path))
+    made = AveClip(diffusion, clip, pretrained=None, images=3, steps=2)
+    made.setup(CPU)
     captions = ["red ball", "blue", "red ball"]
-    found = made(models).score(Batch(numbered_uids(3), captions))
-    painter, clip = TextToImage(models[0], steps=2), load_clip(models[1], None, CPU)
+    found = made.score(Batch(numbered_uids(3), captions))
+    painter, loaded = TextToImage(diffusion, steps=2), load_clip(clip, None, CPU)
     painter.setup(CPU)
     expected = []
     for caption in captions[:2]:
         images = [painter.generate([caption], [caption_seed(caption, n)])[0] for n in range(3)]
-        cosines = [clip.embed_images([image])[0] @ clip.embed_texts([caption])[0] for image in images]
+        cosines = [loaded.embed_images([image])[0] @ loaded.embed_texts([caption])[0] for image in images]
         expected.append(np.mean(cosines))
     # Batched convolutions may round a pixel to its neighbour.
     assert found[:2] == pytest.approx(expected, abs=1e-3)

@@ -14,20 +14,18 @@ from benchmark.models.clip_models import load_clip
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from filters.clip import Clip, ClipFeatures
-from tests.filters.checkpoints import open_clip_model
 from tests.pools import numbered_uids, rows, write_pool
 
 CPU = torch.device("cpu")
 
 
-def test_score_is_the_cosine_of_open_clips_own_embeddings(tmp_path) -> None:
+def test_score_is_the_cosine_of_open_clips_own_embeddings(tmp_path, clip: str) -> None:
     import open_clip
 
-    name = open_clip_model(tmp_path / "clip")
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(6)])))
-    table = score_pool(pool, Clip(name), LocalEngine("cpu", 1))
-    model, _, preprocess = open_clip.create_model_and_transforms(name)
-    tokenizer = open_clip.get_tokenizer(name)
+    table = score_pool(pool, Clip(clip), LocalEngine("cpu", 1))
+    model, _, preprocess = open_clip.create_model_and_transforms(clip)
+    tokenizer = open_clip.get_tokenizer(clip)
     model.eval()
     needs = frozenset({"image", "text"})
     (batch,) = pool.batches(pool.shards(needs)[0], needs, 99, Counter())
@@ -36,37 +34,34 @@ def test_score_is_the_cosine_of_open_clips_own_embeddings(tmp_path) -> None:
         text = model.encode_text(tokenizer(batch.texts))
         expected = torch.nn.functional.cosine_similarity(image, text)
     found = dict(zip(decode_uids(table.uids), table.scores, strict=True))
-    assert [found[u] for u in decode_uids(batch.uids)] == pytest.approx(
-        expected.tolist(), abs=2e-3
-    )  # features are float16
+    scores = [found[u] for u in decode_uids(batch.uids)]
+    assert scores == pytest.approx(expected.tolist(), abs=2e-3)  # features are float16
 
 
-def test_precision_changes_embeddings_a_little_and_their_key(tmp_path, monkeypatch) -> None:
+def test_precision_changes_embeddings_a_little_and_their_key(clip: str, monkeypatch) -> None:
     monkeypatch.setattr(devices, "_computes_bf16", lambda device: True)  # emulated where it is not computed
-    model = open_clip_model(tmp_path)
     embedded = {
-        precision: load_clip(model, None, CPU, precision).embed_texts(["a dog", "a photo of a cat"])
+        precision: load_clip(clip, None, CPU, precision).embed_texts(["a dog", "a photo of a cat"])
         for precision in ("fp32", "bf16")
     }
     cosines = (embedded["fp32"] * embedded["bf16"]).sum(axis=1)
     assert cosines == pytest.approx([1, 1], abs=0.01)
     assert np.abs(embedded["fp32"] - embedded["bf16"]).max() > 1e-4
-    assert Clip(model, None, "fp32").key() == Clip(model).key() != Clip(model, None, "bf16").key()
+    assert Clip(clip, None, "fp32").key() == Clip(clip).key() != Clip(clip, None, "bf16").key()
 
 
-def test_a_prefix_stands_before_every_caption(tmp_path) -> None:
-    name = open_clip_model(tmp_path)
+def test_a_prefix_stands_before_every_caption(clip: str) -> None:
     images = [Image.new("RGB", (40, 40))] * 2
     captions, prefixed = ["a dog", "a red ball"], ["A photo depicts a dog", "A photo depicts a red ball"]
     found, expected, plain = (
         made.extract(Batch(numbered_uids(2), texts, images))["text"]
         for made, texts in (
-            (features(name, "A photo depicts"), captions), (features(name), prefixed), (features(name), captions),
+            (features(clip, "A photo depicts"), captions), (features(clip), prefixed), (features(clip), captions),
         )
     )  # fmt: skip
     assert np.array_equal(found, expected)
     assert not np.allclose(found, plain, atol=1e-3)
-    assert Clip(name, prefix="A photo depicts").key() != Clip(name).key()
+    assert Clip(clip, prefix="A photo depicts").key() != Clip(clip).key()
 
 
 def features(model: str, prefix: str | None = None) -> ClipFeatures:

@@ -9,7 +9,6 @@ from benchmark.core.batch import Batch
 from benchmark.models.clip_models import load_clip
 from benchmark.run.config import CONF
 from filters.clip_stroop import ClipStroop
-from tests.filters.checkpoints import open_clip_model
 from tests.pools import numbered_uids
 
 CPU = torch.device("cpu")
@@ -17,20 +16,15 @@ PROMPTS = ["I see [*]", "a photo of [*] there"]
 CAPTIONS = ["a red ball", "hope", "", "a long caption " * 40, "🙂 ..."]
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return open_clip_model(tmp_path_factory.mktemp("clip"))
-
-
-def test_the_mean_cosine_of_each_prompt_empty_and_filled(model: str) -> None:
-    made = ClipStroop(model, None, PROMPTS)
+def test_the_mean_cosine_of_each_prompt_empty_and_filled(clip: str) -> None:
+    made = ClipStroop(clip, None, PROMPTS)
     made.setup(CPU)
     found = made.score(Batch(numbered_uids(len(CAPTIONS)), CAPTIONS))
-    clip = load_clip(model, None, CPU)
+    loaded = load_clip(clip, None, CPU)
     for caption, score in zip(CAPTIONS, found, strict=True):
         cosines = []
         for prompt in PROMPTS:
-            before, after = (clip.embed_texts([prompt.replace("[*]", text)])[0] for text in ("", caption))
+            before, after = (loaded.embed_texts([prompt.replace("[*]", text)])[0] for text in ("", caption))
             cosines.append(before @ after / np.linalg.norm(before) / np.linalg.norm(after))
         assert score == pytest.approx(np.mean(cosines), abs=1e-5)
     assert len(set(found.tolist())) > 2

@@ -61,14 +61,12 @@ HALVES = np.array([1, np.inf, -np.inf, np.nan, 3, 2], np.float16)
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        *(
-            (pa.array(HALVES).cast(f"float{bits}"), [1, np.nan, np.nan, np.nan, 3, 2])
-            for bits in (16, 32, 64)
-        ),
+        (pa.array(HALVES), [1, np.nan, np.nan, np.nan, 3, 2]),
+        (pa.array(HALVES).cast("float64"), [1, np.nan, np.nan, np.nan, 3, 2]),
         (pa.array(DECIMALS, pa.decimal128(6, 3)), [0.125, np.nan, -7, 9, 1, 2]),
         (pa.array(DECIMALS, pa.decimal256(40, 3)), [0.125, np.nan, -7, 9, 1, 2]),
     ],
-    ids=["half", "float", "double", "decimal128", "decimal256"],
+    ids=["half", "double", "decimal128", "decimal256"],
 )
 def test_infinities_are_no_scores_and_decimals_are(
     tmp_path: Path, values: pa.Array, expected: list[float]
@@ -80,7 +78,7 @@ def test_infinities_are_no_scores_and_decimals_are(
         assert by_pair(table) == pytest.approx(expected, abs=0, nan_ok=True)
         missing = int(np.isnan(expected).sum())
         assert select_top_k(table, 6 - missing, seed=0).drops == {NO_SCORE: missing}
-    if values.type not in (pa.float16(), pa.float32(), pa.float64()):
+    if values.type not in (pa.float16(), pa.float64()):
         numbers = Pool("p", str(tmp_path)).metadata_numbers(table.uids, ("quality",))[:, 0]
         assert np.array_equal(numbers, table.scores, equal_nan=True)
 

@@ -5,6 +5,7 @@ Scores and clusters of this pool lie further apart than float errors of other pr
 
 import hashlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ PAIRS, WIDTH, TOPICS = 900, 260, 12  # wider than the 256 principal components o
 CLIP: dict[str, Any] = {"model": "unused", "pretrained": None}
 
 
+@cache
 def drawn() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Topics, images about them of which a quarter are near-duplicates, and captions near their images."""
     rng = np.random.default_rng(0)

@@ -21,32 +21,16 @@ TABLE_14 = [
         "dental practice management ideas for January betty hayden consulting",
         9 / 13,
     ),
-    (
-        "[THQ VIETNAM] VICO AUTOMATIC WASHING POWDER 3KG X 4 PACKS",
-        "VICO AUTOMATIC WASHING POWDER",
-        4 / 10,
-    ),
     ("Bon Jovi Poster from Arco Arena on 15 Mar 93: 11 x 17", "Bon Jovi Arco Arena 15", 5 / 13),
     ("Enriching our Vision of Reality de Alister Mcgrath", "Alister Mcgrath Enriching our Vision of Reality", 7 / 8),
     ("March Favorites 2014 — FreshExpectations", "March Favorites 2014", 3 / 5),
     ("Poster: KEEP CALM AND LOVE WILL SINGE", "KEEP CALM AND LOVE WILL SINGE", 6 / 7),
-    (
-        "Olympic Games - The Myth Audiobook by Tina Angelou Narrated by Danae Phelps",
-        "Olympic Games The Myth Tina Angelou",
-        6 / 12,
-    ),
     (
         "11/16/2012 never forget - 11/16/2012 never forget Twinkie RIP",
         "11/16/2012 never forget Twinkie",
         4 / 6,
     ),
     ("SYSTEM OF A DOWN : TOXICITY [ECO STYLE] (CD)", "SYSTEM OF A DOWN TOXICITY", 5 / 9),
-    (
-        "Text reads: how to create healthy habits for swim parents. A blue text box below reads: 7 habits for swim"
-        " parents to learn",
-        "how to create healthy habits for swim parents 7 habits for swim parents to learn",
-        10 / 18,
-    ),
 ]  # fmt: skip
 
 
@@ -74,19 +58,11 @@ def test_the_fuzzy_rate_by_hand() -> None:
     assert np.isnan(fuzzy_rate("", ["a"]))
 
 
-def test_captions_with_low_rates_score_high() -> None:
-    words = np.empty(3, object)
-    words[:] = [["KEEP CALM"], [], ["KEEP"]]
-    texts = ["KEEP CALM", "a dog on a beach", ""]
-    confidences = np.empty(3, object)
-    confidences[:] = [[0.9], [], [0.9]]
-    batch = Batch(numbered_uids(3), texts, features={"words": words, "confidences": confidences})
-    assert Cotr(PlantedText({})).score(batch) == pytest.approx([-1, 0, np.nan], nan_ok=True)
-
-
-def test_lines_that_cannot_be_read_surely_do_not_count() -> None:
-    features = {"words": np.empty(1, object), "confidences": np.empty(1, object)}
-    features["words"][0], features["confidences"][0] = ["a", "dog", " "], [0.79, 0.8, 1.0]
-    batch = Batch(numbered_uids(1), ["a dog"], features=features)
-    assert Cotr(PlantedText({})).score(batch).tolist() == [-0.5]
-    assert NoText(PlantedText({})).score(batch) == pytest.approx([-0.8])  # an empty line is no text
+def test_captions_with_low_rates_score_high_and_unsure_lines_do_not_count() -> None:
+    lines = {"KEEP CALM": (["KEEP CALM"], [0.9]), "a dog on a beach": ([], []), "": (["KEEP"], [0.9])}
+    lines["a dog"] = ["a", "dog", " "], [0.79, 0.8, 1.0]  # an empty line is not text
+    words, confidences = np.empty(4, object), np.empty(4, object)
+    words[:], confidences[:] = zip(*lines.values(), strict=True)
+    batch = Batch(numbered_uids(4), [*lines], features={"words": words, "confidences": confidences})
+    assert Cotr(PlantedText({})).score(batch) == pytest.approx([-1, 0, np.nan, -0.5], nan_ok=True)
+    assert NoText(PlantedText({})).score(batch) == pytest.approx([-0.9, 0, -0.9, -0.8])

@@ -29,7 +29,7 @@ def batch(*texts: str) -> Batch:
 class Server:
     """A server's answers by caption, its failures before them, and the requests that it got."""
 
-    answers: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, str | None] = field(default_factory=dict)
     failures: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     body: bytes | None = None
     seconds: float = 0
@@ -141,13 +141,14 @@ def test_the_papers_prompts_are_sent(prompt: str, monkeypatch: pytest.MonkeyPatc
     assert "abc" not in json.dumps(made.identity())
 
 
-def test_words_are_called_words() -> None:
-    state = Server({"hope": "1", "red ball": "5"})
+def test_words_are_called_words_and_an_empty_answer_has_no_rating() -> None:
+    state = Server({"hope": "1", "red ball": "5", "a cat": None})
     with serving(state) as endpoint:
-        assert connected(endpoint).score(batch("hope", "red ball")).tolist() == [1.0, 5.0]
+        scores = connected(endpoint, concurrency=1).score(batch("hope", "red ball", "a cat"))
+    assert scores == pytest.approx([1, 5, np.nan], nan_ok=True)
     questions = sorted(request["messages"][1]["content"] for request in state.requests)
-    assert "following caption : red ball." in questions[0]
-    assert "highly visual word for the following word : hope." in questions[1]
+    assert "following caption : red ball." in questions[1]
+    assert "highly visual word for the following word : hope." in questions[2]
 
 
 def test_many_questions_keep_their_order_and_failures_count(caplog: pytest.LogCaptureFixture) -> None:
@@ -195,11 +196,6 @@ def test_a_server_that_refuses_is_told_in_one_line(
             connected(endpoint, timeout=timeout).score(batch("a ball"))
     assert "\n" not in str(error.value)
     assert waits == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0] if "7 times" in message else [])
-
-
-def test_an_empty_answer_is_no_rating() -> None:
-    with serving(Server(body=b'{"choices": [{"message": {"content": null}}]}')) as endpoint:
-        assert np.isnan(connected(endpoint).score(batch("a ball"))).all()
 
 
 def test_a_local_chat_model(tmp_path: Path) -> None:

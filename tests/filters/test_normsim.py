@@ -44,14 +44,6 @@ def naive_removal(points: np.ndarray, goals: list[int]) -> list[float]:
     return removed
 
 
-def test_by_hand(tmp_path: Path) -> None:
-    np.save(tmp_path / "target.npy", np.array([[1.0, 0], [0, 2], [0, -1]]))
-    batch = images(np.array([[1.0, 0], [0, 1], [3, 4], [-4, -3]]))
-    two = [1, math.sqrt(2), math.sqrt(0.36 + 2 * 0.64), math.sqrt(0.64 + 2 * 0.36)]
-    assert made(2, tmp_path / "target.npy").score(batch) == pytest.approx(two)
-    assert made(math.inf, tmp_path / "target.npy").score(batch) == pytest.approx([1, 1, 0.8, 0.6])
-
-
 def test_norms_equal_the_plain_loop_across_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(normsim, "TARGET_CHUNK", 7)
     rng = np.random.default_rng(0)

@@ -20,7 +20,6 @@ from filters.ocr.rapid import RapidSpotter
 from filters.text_removal import TextRemovedClip, remove_areas
 from filters.word_removal import CoEmbeddedAreas, rsc, split_line
 from tests.extras import needs_extra
-from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import numbered_uids, rows, write_pool
 
@@ -82,7 +81,7 @@ BOUNDS = {
     "calm": (left_of("calm"), left_of("MUGS")),
     "MUGS": (left_of("MUGS"), 320),
 }
-LETTER = 12  # pixels by which a cut may miss the middle of a gap
+LETTER = 12  # a cut may miss the middle of a gap by so many pixels
 
 
 def ink(image: Image.Image, word: str) -> float:
@@ -146,8 +145,7 @@ def test_without_places_of_characters_lines_are_painted() -> None:
     assert (type(whole), whole.area, whole.fill) == (TextRemovedClip, "co", "inpaint")
 
 
-def test_rsc_and_its_control_lose_words(tmp_path) -> None:
-    clip = open_clip_model(tmp_path / "clip")
+def test_rsc_and_its_control_lose_words(tmp_path, clip: str) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(4)])))
     text = {0: "number SALE", 1: "SALE", 2: "number SALE"}  # captions are "a photo of thing number 3"
     needs, model, found = frozenset({"image", "text"}), load_clip(clip, None, CPU), {}
@@ -159,8 +157,7 @@ def test_rsc_and_its_control_lose_words(tmp_path) -> None:
             before, after = model.embed_images([image, remove_areas(image, [LEFT], "inpaint")])
             expected[rows(4)[number].uid] = float((after - before) @ model.embed_texts(batch.texts)[0])
     for control in (False, True):  # each of the two has the other's areas
-        table = score_pool(
-            pool, rsc(clip, None, PlantedWords(found), "words", control), LocalEngine("cpu", 1)
-        )
+        scorer = rsc(clip, None, PlantedWords(found), "words", control)
+        table = score_pool(pool, scorer, LocalEngine("cpu", 1))
         lost = dict(zip(decode_uids(table.uids), table.scores.tolist(), strict=True))
         assert lost == pytest.approx(expected, abs=1e-3)  # features are float16

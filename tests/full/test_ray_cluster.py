@@ -104,18 +104,6 @@ def test_an_actor_that_is_killed_is_replaced(
     assert_same_as_local(pool, scorer, cache, monkeypatch)
 
 
-def test_a_node_that_is_killed_costs_only_its_pieces(
-    nodes: TwoNodes, pool: Pool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scorer, both = Watched(str(tmp_path), 0.5), False
-    for _ in score(pool, scorer, nodes.engine):
-        if not both and len(scorer.processes()) == 2:
-            both = True
-            nodes.cluster.remove_node(nodes.second, allow_graceful=False)
-    assert both
-    assert_same_as_local(pool, scorer, cache, monkeypatch)
-
-
 def test_a_run_ends_when_no_node_is_left_for_its_actors(
     nodes: TwoNodes, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +150,8 @@ def test_an_autoscaler_adds_the_nodes_that_actors_wait_for(
             score_pool(pool, scorer, RayEngine(address, workers=2))
         score_pool(pool, scorer, RayEngine(address, workers=2, wait_minutes=2))
     assert len(scorer.processes()) == 2
-    assert len([line for line in caplog.messages if "waiting for places" in line]) == 1
+    (line,) = (line for line in caplog.messages if "waiting for places on the cluster" in line)
+    assert "each with engine.cpus=1 engine.gpus=0 engine.memory_gib=0" in line
     assert_same_as_local(pool, scorer, cache, monkeypatch)
 
 

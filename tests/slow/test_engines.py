@@ -1,10 +1,10 @@
 """Ray and Hydra's launchers; they are extras, so their tests skip where they are not installed."""
 
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Timer
 
 import numpy as np
 import pytest
@@ -15,13 +15,10 @@ from benchmark.engine.ray import RayEngine
 from benchmark.engine.workers import WORKER_RUNS
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
-from benchmark.selection.clusters import ClusterSelector
-from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
 from filters.embeddings.timm_features import TimmFeatures
 from filters.random import Random
 from tests.command_line import Run
-from tests.filters.checkpoints import open_clip_model
 from tests.pools import rows, write_pool
 from tests.pretended_task import PRETEND
 
@@ -54,31 +51,6 @@ def test_ray_gives_the_scores_of_the_local_engine(
     assert np.array_equal(on_ray.scores, local.scores)
 
 
-class Holder:
-    """Another job's actor."""
-
-    def started(self) -> None:
-        """Answer once it has a place."""
-
-
-@pytest.mark.full
-def test_a_wait_for_a_place_on_ray_is_said_once(
-    ray: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("benchmark.engine.ray.PLACEMENT_SECONDS", 0.5)
-    caplog.set_level("INFO", logger="benchmark.engine.ray")
-    cluster = ray._connect()
-    holder = cluster.remote(num_cpus=cluster.cluster_resources()["CPU"])(Holder).remote()
-    cluster.get(holder.started.remote())
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])))
-    timer = Timer(3, cluster.kill, [holder])
-    timer.start()
-    assert len(score_pool(pool, Random(), ray).scores) == 10
-    assert timer.finished.is_set()
-    (line,) = (line for line in caplog.messages if "waiting for places on the cluster" in line)
-    assert "each with engine.cpus=1 engine.gpus=0 engine.memory_gib=0" in line
-
-
 @pytest.mark.full
 def test_ray_raises_the_same_error_as_the_local_engine(ray: RayEngine, tmp_path: Path) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])))
@@ -88,23 +60,6 @@ def test_ray_raises_the_same_error_as_the_local_engine(ray: RayEngine, tmp_path:
             UserError, match=r"timm model vit_small_patch8_224.dino cannot be loaded .*; load it"
         ):
             score_pool(pool, labels, engine)
-
-
-@pytest.mark.full
-def test_draws_over_clusters_are_the_same_on_ray(
-    ray: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(20), rows(20, start=20), rows(20, start=40)])))
-    clip = ClipFeatures(open_clip_model(tmp_path / "clip"), None)
-    drawn = []
-    for number, engine in enumerate((LocalEngine("cpu", 1), ray)):
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache{number}"))
-        labels = ClusterLabels(clip, of="image", clusters=4, seed=0)
-        selector = ClusterSelector(labels, weight="size", order="random")
-        drawn.append(selector.select(score_pool(pool, Random(), engine), 12, 4, 0, pool, engine))
-    here, on_ray = drawn
-    assert len(here.epochs) == 4
-    assert all((one == other).all() for one, other in zip(here.epochs, on_ray.epochs, strict=True))
 
 
 LAUNCHERS = [
@@ -135,9 +90,13 @@ def test_launched_jobs_score_with_two_workers(
         import_module("joblib.externals.loky").get_reusable_executor().shutdown()
     elif name == "ray":
         import_module("ray").shutdown()
-    write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])
-    pool = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", "models=demo", "engine.workers=2"]
-    done = run(f"hydra/launcher={launcher[0]}", *launcher[1:], "task=score", *pool, "filter=sba,vba")
+    pool = write_pool(tmp_path / "pool", [rows(5), rows(5, start=5)])
+    done = run(
+        f"hydra/launcher={launcher[0]}", *launcher[1:], "task=score", "engine.workers=2",
+        "pool=img2dataset", f"pool.url={pool}", "filter=random", "~filter.seed",
+        "filter._target_=tests.full.watched_filter.Watched", f"+filter.folder={tmp_path}", "+filter.seconds=1,2",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    parts = [path.parent.name.partition("-")[0] for path in cache.rglob("scores/*/*/*.parquet")]
-    assert sorted(parts) == ["sba", "sba", "vba", "vba"]
+    parts = Counter(path.parent.name for path in cache.rglob("scores/*/*/*.parquet"))
+    assert [*parts.values()] == [2, 2]
+    assert len(list(tmp_path.glob("*.pid"))) == 4  # a process for each shard of each job

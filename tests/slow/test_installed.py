@@ -1,4 +1,4 @@
-"""The wheel in an environment of its own, used from a folder whose files have the names of our packages."""
+"""The wheel in a separate environment, used from a folder with files named as our packages."""
 
 import ensurepip
 import json
@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.core.uids import read_subset
 from benchmark.run.config import CONF
 from tests.own_parts import assert_all_kinds, own_run, write_own_parts
-from tests.pools import rows, write_metadata, write_pool
+from tests.pools import rows, write_pool
 
 pytestmark = pytest.mark.slow
 ROOT = CONF.parent
@@ -50,10 +49,7 @@ def pairsift(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A working folder with a pool, a filter, and what would break every run that imported it."""
-    write_own_parts(tmp_path)
-    write_metadata(tmp_path / "my_pool" / "a.parquet", rows(30))
-    write_metadata(tmp_path / "my_pool" / "b.parquet", rows(30, start=30))
+    """A working folder that would break every run that imported its files."""
     for name in ("filters", "downstream", "conf"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('not ours')\n")
@@ -61,26 +57,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_foreign_folder_hides_none_of_our_packages(pairsift: Path, folder: Path) -> None:
-    """In the workers of the engine too: each of the two shards of a filter that is not light has one."""
-    command = ["task=select", "pool=img2dataset", "pool.url=my_pool", "size.samples=20", "engine.workers=2"]
-    done = completed(pairsift, *command, "filter=random,my_filters:NearLength", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    for path, name in zip(done.stdout.split(), ("random", "NearLength"), strict=True):
-        assert len(read_subset(Path(path))) == 20
-        assert json.loads(Path(path).with_suffix(".json").read_text())["filter"] == name
-
-
-def test_parts_of_each_kind_run_from_an_empty_folder(pairsift: Path, tmp_path: Path) -> None:
-    write_own_parts(tmp_path)
-    pool = write_pool(tmp_path / "my_pool", [rows(30)])
-    command = ["pool=img2dataset", f"pool.url={pool}", "size.samples=20", "models=demo", *own_run(tmp_path)]
-    done = completed(pairsift, *command, cwd=tmp_path)
+def test_parts_of_each_kind_run_where_files_have_our_names(pairsift: Path, folder: Path) -> None:
+    """In the workers of the engine too: each of the two shards has one."""
+    write_own_parts(folder)
+    pool = write_pool(folder / "my_pool", [rows(30), rows(30, start=30)])
+    command = ["pool=img2dataset", f"pool.url={pool}", "size.samples=20", "models=demo", *own_run(folder)]
+    done = completed(pairsift, *command[:-2], "engine.workers=2", command[-1], cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "models=demo: dry run with toy models" in done.stderr
-    assert_all_kinds(json.loads(Path(tmp_path, done.stdout.splitlines()[-1]).read_text()))
-    done = completed(pairsift, "task=my_tasks:count", *command[:2], cwd=tmp_path)
-    assert done.stdout == "30\n", done.stderr
+    assert_all_kinds(json.loads(Path(folder, done.stdout.splitlines()[-1]).read_text()))
+    done = completed(pairsift, "task=my_tasks:count", *command[:2], cwd=folder)
+    assert done.stdout == "60\n", done.stderr
 
 
 def test_the_wheel_prints_its_pages_and_is_a_library(pairsift: Path, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""open_clip's own trainer, of the package that is installed beside us, on tars that ``task=reshard`` wrote."""
+"""open_clip's own trainer, as installed with this project, on tars that ``task=reshard`` wrote."""
 
 import os
 import re
@@ -20,24 +20,12 @@ def test_open_clip_trains_a_step_on_resharded_tars(tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(12), rows(12, start=12)])
     reshard = ["task=reshard", "pool=img2dataset", f"pool.url={pool}", "engine.workers=1"]
     assert run_main(*reshard, "filter=random", "size.samples=16", f"task.output={tmp_path / 'subset'}") == 0
-    options = {
-        "train-data": tmp_path / "subset" / "shards" / "00000000.tar",  # sizes.json tells how many samples
-        "model": f"local-dir:{demo_model('clip')}",
-        "logs": tmp_path,
-        "name": "run",
-        "device": "cpu",
-        "precision": "fp32",
-        "batch-size": 16,
-        "epochs": 1,
-        "warmup": 0,
-        "workers": 0,
-    }
-    command = [
-        sys.executable,
-        "-m",
-        "open_clip_train.main",
-        *(f"--{name}={options[name]}" for name in options),
-    ]
+    tar = tmp_path / "subset" / "shards" / "00000000.tar"  # sizes.json has the number of samples
+    options = (
+        f"--train-data={tar} --model=local-dir:{demo_model('clip')} --logs={tmp_path} --name=run --device=cpu"
+    )
+    recipe = "--precision=fp32 --batch-size=16 --epochs=1 --warmup=0 --workers=0"
+    command = [sys.executable, "-m", "open_clip_train.main", *options.split(), *recipe.split()]
     environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 0, done.stderr

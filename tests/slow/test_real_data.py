@@ -4,8 +4,6 @@ import json
 import shutil
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from benchmark.core.uids import read_subset
@@ -23,7 +21,7 @@ def printed(done: Done) -> list[str]:
 
 
 def coco_photos(shared_data: Path) -> tuple[dict[Path, list[str]], list[Path]]:
-    """The photos with their captions, and those whose captions the folder lacks."""
+    """The photos with their captions, and the photos without captions in the folder."""
     root = shared_data / "coco_mini"
     captions: dict[Path, list[str]] = {}
     for split in ("train2017", "val2017"):
@@ -68,14 +66,14 @@ def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     captions, without = coco_photos(shared_data)
     assert len(captions) + len(without) == 239
     write_photo_pool(tmp_path / "pool", captions, without)
-    evaluated = dict([*captions.items()][:60])
+    evaluated = dict([*captions.items()][:20])
     write_karpathy(tmp_path / "coco", evaluated)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     with http_server(tmp_path / "pool", Behaviour()) as url:
         done = run(
             "pool=img2dataset", f"pool.url={url}", "models=demo", "filter=clip", "size.samples=100",
             "evalset=paper", "~evalset.nocaps", "~evalset.flickr30k", f"results_dir={tmp_path / 'results'}",
-            "downstream.captioner.training.samples_seen=300", "downstream.dual_encoder.training.samples_seen=384",
+            "downstream.captioner.training.samples_seen=100", "downstream.dual_encoder.training.samples_seen=128",
             "scoring.tolerate=0.34",  # a third of the photos have no caption
         )  # fmt: skip
     result = json.loads(Path(printed(done)[-1]).read_text())
@@ -84,7 +82,7 @@ def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     assert result["selection"]["scored"] == len(captions)
     assert len(read_subset(Path(result["subset"]))) == 100
     captioner, dual = result["downstream"]["captioner"], result["downstream"]["dual_encoder"]
-    assert captioner["training"]["samples_seen"] == 300
+    assert captioner["training"]["samples_seen"] == 100
     assert captioner["training"]["skipped"] == {}
     found = {m["name"]: m for m in captioner["evaluations"]["coco"]}
     assert {"BLEU-1", "BLEU-4", "METEOR", "ROUGE_L", "CIDEr", "BERTScore", "SPICE", "Polos"} <= set(found)
@@ -94,27 +92,12 @@ def test_coco_photos_on_a_web_server_go_through_the_whole_chain(
     assert found["Polos"]["value"] is None
     assert "weights" in found["Polos"]["reason"]
     recall = {m["name"]: m["value"] for m in dual["evaluations"]["coco"]}
-    assert (
-        0 <= recall["text_to_image_R@1"] <= recall["text_to_image_R@5"] <= recall["text_to_image_R@10"] <= 1
-    )
+    assert 0 <= recall["text_to_image_R@1"] <= recall["text_to_image_R@10"] <= 1
 
 
-@pytest.mark.parametrize(
-    ("source", "pairs", "unusable"), [("laion_alt_text", 10_000, 0), ("cc3m_val", 15_833, 0)]
-)
-def test_real_captions_are_scored_by_text_filters(
-    run: Run, shared_data: Path, tmp_path: Path, source: str, pairs: int, unusable: int
-) -> None:
-    if source == "laion_alt_text":
-        shutil.copy(shared_data / source / "test_10000.parquet", tmp_path / "part.parquet")
-    else:
-        path = shared_data / source / "Validation_GCC-1.1.0-Validation.tsv"
-        lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-        table = {"TEXT": [line[0] for line in lines], "URL": [line[1] for line in lines]}
-        pq.write_table(pa.table(table), tmp_path / "part.parquet")
-    done = run(
-        "task=select", "pool=img2dataset", f"pool.url={tmp_path}", "filter=random", "size.samples=1000"
-    )
-    manifest = json.loads(Path(printed(done)[-1]).with_suffix(".json").read_text())
-    assert manifest["scored"] + sum(manifest["drops"].values()) == pairs
-    assert sum(v for k, v in manifest["drops"].items() if k != "duplicate_uid") == unusable
+def test_all_captions_of_laion_are_scored(run: Run, shared_data: Path) -> None:
+    pool = ["pool=img2dataset", f"pool.url={shared_data / 'laion_alt_text'}"]
+    manifest = printed(run("task=select", *pool, "filter=random", "size.samples=1000"))[-1]
+    selection = json.loads(Path(manifest).with_suffix(".json").read_text())
+    assert selection["drops"].keys() <= {"duplicate_uid"}
+    assert selection["scored"] + sum(selection["drops"].values()) == 11_000

@@ -26,15 +26,6 @@ def test_vba_and_icc_correlate_with_planted_concreteness():
         assert spearmanr(score(rated.texts, f"filter={name}"), rated.ratings).statistic > 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["sba", "vba", "icc"])
-def test_direct_mode_runs_on_the_shipped_models(name):
-    texts = ["a red boat on a lake", "what love is all about", ""]
-    scores = score(texts, f"filter={name}", "filter.mode=direct")
-    assert scores.shape == (3,)
-    assert ((scores >= 0) & (scores <= 1)).all()
-
-
 def test_grades_deviate_a_little_from_planted_values():
     annotated = annotated_captions()
     assert set(annotated.ratings) <= {0, 1, 2, 3}

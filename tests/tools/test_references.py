@@ -14,12 +14,7 @@ from pairsift.studies.profile.web_likeness.statistics import Likeness, measure_l
 from pairsift.studies.profile.web_likeness.tables import CC3M, COCO, LAION
 from pairsift.studies.profile.web_likeness.tokens import read_rated_words
 from tools.demo_world.faithfulness import GRADED_CAPTIONS
-from tools.demo_world.graded_likeness import (
-    bits_per_character,
-    mean_by_grade,
-    pearson,
-    sba_correlations,
-)
+from tools.demo_world.graded_likeness import bits_per_character, mean_by_grade, pearson, sba_correlations
 
 pytestmark = pytest.mark.slow
 

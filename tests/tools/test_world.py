@@ -19,8 +19,7 @@ def scenes(domain: str, number: int) -> list[Scene]:
 
 
 @pytest.mark.parametrize(
-    ("domain", "kinds", "patterns"),
-    [("near", NEAR_KINDS, NEAR_PATTERNS), ("out", OUT_KINDS, OUT_PATTERNS)],
+    ("domain", "kinds", "patterns"), [("near", NEAR_KINDS, NEAR_PATTERNS), ("out", OUT_KINDS, OUT_PATTERNS)]
 )
 def test_only_the_first_thing_is_near_or_out_of_domain(domain, kinds, patterns):
     shown = scenes(domain, 600)

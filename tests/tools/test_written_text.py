@@ -16,7 +16,4 @@ def test_rates_are_over_images_with_text() -> None:
     assert found.exact == pytest.approx((1 + 1 / 3) / 3)
     assert found.above_zero == pytest.approx(2 / 3)
     assert found.fuzzy >= found.exact
-
-
-def test_images_without_text_have_rates_of_zero() -> None:
     assert measure_written_text([("a dog", [])]) == WrittenText(0.0, 0.0, 0.0, 0.0)

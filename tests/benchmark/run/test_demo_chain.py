@@ -21,9 +21,9 @@ DEMO = [
 ]
 SMALL = [
     *DEMO,
-    "downstream.captioner.training.samples_seen=200",
-    "downstream.captioner.max_new_tokens=12",
-    "downstream.dual_encoder.training.samples_seen=256",
+    "downstream.captioner.training.samples_seen=100",
+    "downstream.captioner.max_new_tokens=8",
+    "downstream.dual_encoder.training.samples_seen=128",
     "evalset.classes.drawn.train=1",
     "evalset.classes.drawn.test=2",
     "metrics=[bleu,rouge_l,cider,diversity,polos]",
@@ -86,7 +86,7 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     assert sum(rouge) / 12 == pytest.approx(coco["ROUGE_L"]["value"])
     ranks = pq.read_table(beside / "dual_encoder" / "image_scores.parquet").to_pylist()
     assert sum(r["metric"] == "zero_shot_rank" for r in ranks) == 2 * 39
-    assert json.loads((beside / "captioner" / "losses.json").read_text())[-1][0] == 200
+    assert json.loads((beside / "captioner" / "losses.json").read_text())[-1][0] == 100
     summary = RunFiles(beside).summary()
     assert summary
     assert (sum(summary.scores.pool), sum(summary.scores.kept), summary.sampled) == (600, 200, (600, 200))

@@ -92,7 +92,7 @@ def test_the_probe_learns_colours_that_names_do_not_tell(
 ) -> None:
     encoder = built("unlocked", checkpoints)
     before = weights(encoder)
-    found = values(encoder, replace(squares, probe_epochs=40))
+    found = values(encoder, replace(squares, probe_epochs=25))
     assert (found["linear_probe"] or 0) > 0.8
     assert same_weights(weights(encoder), before)
 

@@ -106,9 +106,8 @@ def test_training_images_are_fetched_when_asked_for(shards: Path) -> None:
 def test_the_80_prompts_are_those_of_the_paper(shared_data: Path) -> None:
     ours = clip_templates()
     assert len(ours) == len(set(ours)) == 80
-    copies = json.loads(
-        (shared_data / "prompts_classes/clip_benchmark/en_zeroshot_classification_templates.json").read_text()
-    )
+    path = "prompts_classes/clip_benchmark/en_zeroshot_classification_templates.json"
+    copies = json.loads((shared_data / path).read_text())
     assert {template.replace("{label}", "{c}") for template in ours} == set(copies["imagenet1k"])
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import fsspec
 import pytest
 import webdataset as wds
-from huggingface_hub import HfFileSystem
 from PIL import Image
 
 from benchmark.core import storage
@@ -34,9 +33,8 @@ def shards(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     with wds.ShardWriter(str(folder / "%d.tar"), maxcount=2, verbose=0) as sink:
         for i, (ending, kind) in enumerate((("jpg", "JPEG"), ("webp", "WEBP"), ("jpg", "JPEG"))):
-            sink.write(
-                {"__key__": f"s{i}", ending: encoded(80 * i, kind), "txt": f"one of {i}\n\n two of {i}\n"}
-            )
+            text = f"one of {i}\n\n two of {i}\n"
+            sink.write({"__key__": f"s{i}", ending: encoded(80 * i, kind), "txt": text})
     (folder / "nshards.txt").write_text("2\n")
     return folder.parent
 
@@ -56,9 +54,8 @@ def test_webdataset_of_the_hub(shards: Path) -> None:
     assert reds(found) == pytest.approx([0, 80, 160], abs=2)
     assert {item.image.path.name for item in found.items} == {"0.tar", "1.tar"}
     with wds.TarWriter(str(shards / "test" / "1.tar")) as sink:
-        sink.write(
-            {"__key__": "s2", "jpg": encoded(1, "JPEG"), "txt": codecs.BOM_UTF8 + b"one of 2\ntwo of 2"}
-        )
+        text = codecs.BOM_UTF8 + b"one of 2\ntwo of 2"
+        sink.write({"__key__": "s2", "jpg": encoded(1, "JPEG"), "txt": text})
     (shards / "test" / "nshards.txt").write_bytes(codecs.BOM_UTF8 + b"2")
     assert [item.references for item in loaded(shards).items] == [item.references for item in found.items]
 
@@ -66,9 +63,8 @@ def test_webdataset_of_the_hub(shards: Path) -> None:
 def one_sample(folder: Path, **files: bytes) -> EvaluationSet:
     """The set of a sample, with a hidden file of macOS."""
     hidden = Row("._0", "", "", b"", files={"jpg": b"\0\5", "txt": b"\0\5"})
-    write_tar(
-        folder / "test" / "0.tar", [hidden, Row(files.pop("key", b"0").decode(), "", "", b"", files=files)]
-    )
+    sample = Row(files.pop("key", b"0").decode(), "", "", b"", files=files)
+    write_tar(folder / "test" / "0.tar", [hidden, sample])
     (folder / "test" / "nshards.txt").write_text("1")
     return loaded(folder)
 
@@ -85,28 +81,16 @@ def test_samples_that_are_not_whole_are_named(tmp_path: Path, shards: Path) -> N
     image, text = encoded(0, "JPEG"), b"a dog"
     for files, message in (
         ({"key": b"photo.1", "jpg": image, "txt": text}, r"sample photo in .* with one dot in each name"),
-        ({"jpg": image}, "sample 0 in .* must have one image and one .txt file"),
         ({"txt": text}, "sample 0 in .* must have one image"),
         ({"jpg": image, "JPG": image, "txt": text}, "sample 0 in .* must have one image"),
-        ({"jpg": image, "txt": b"x" * (2**20 + 1)}, "has 1,048,577 bytes; texts may have 1,048,576"),
     ):
         with pytest.raises(UserError, match=message):
             one_sample(tmp_path / "one", **files)
-    (item,) = one_sample(
-        tmp_path / "two", jpg=image, png=image, txt=text
-    ).items  # next to each other: the same image
+    # Next to each other: the same image.
+    (item,) = one_sample(tmp_path / "two", jpg=image, png=image, txt=text).items
     assert item.references == ["a dog"]
-    whole = (shards / "test" / "0.tar").read_bytes()
-    for data, message in (
-        (b"no tar at all" * 100, "is cut or damaged, or not a tar"),
-        ((shards / "test" / "1.tar").read_bytes(), "2 images have the id s2"),
-    ):
-        (shards / "test" / "0.tar").write_bytes(data)
-        with pytest.raises(UserError, match=message):
-            loaded(shards)
-    (shards / "test" / "0.tar").write_bytes(whole)
-    (shards / "test" / "1.tar").unlink()
-    with pytest.raises(UserError, match=r"1\.tar cannot be fetched"):
+    (shards / "test" / "0.tar").write_bytes((shards / "test" / "1.tar").read_bytes())
+    with pytest.raises(UserError, match="2 images have the id s2"):
         loaded(shards)
 
 
@@ -130,16 +114,6 @@ def test_a_remote_webdataset_is_looked_at_then_fetched_once(shards: Path) -> Non
     assert reds(one) == pytest.approx([0, 80, 160], abs=2)
     assert look("coco", lambda: loaded(url)).state is State.PRESENT
     assert look("coco", lambda: loaded("memory://nowhere")).state is State.MISSING
-
-
-@pytest.mark.slow
-def test_a_hub_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")  # refuses connections
-    HfFileSystem.clear_instance_cache()
-    with pytest.raises(UserError, match=r"nshards\.txt cannot be fetched \(.*refused"):
-        loaded("hf://datasets/some/set")
-    HfFileSystem.clear_instance_cache()
 
 
 @pytest.fixture

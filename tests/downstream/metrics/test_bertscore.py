@@ -1,4 +1,3 @@
-import logging
 import shutil
 
 import pytest
@@ -11,15 +10,13 @@ from downstream.metrics.metric import Corpus
 from tests.demos import demo_model
 
 CPU = torch.device("cpu")
-CORPUS = Corpus(
-    {1: "a cat sits on the mat", 2: "a big red dog", 3: "two dog", 4: "table"},
-    {
-        1: ["the cat is on a mat", "a dog runs"],
-        2: ["a big red dog"],
-        3: ["photo of two dog and a cat in the park", "two dog and a man", "two dog"],
-        4: ["a photo of a man under a table"],
-    },
-)
+PAIRS = {
+    "a cat sits on the mat": ["the cat is on a mat", "a dog runs"],
+    "a big red dog": ["a big red dog"],
+    "two dog": ["photo of two dog and a cat in the park", "two dog and a man", "two dog"],
+    "table": ["a photo of a man under a table"],
+}
+CORPUS = Corpus(dict(enumerate(PAIRS, 1)), dict(enumerate(PAIRS.values(), 1)))
 
 
 # Values of `bert_score.score` of bert-score 0.3.13, with transformers 5.
@@ -91,12 +88,6 @@ def test_an_encoder_without_its_weights_is_not_a_random_encoder(tiny_roberta, tm
     with pytest.raises(UserError, match=r"lacks 4 weights of \w+: encoder\.layer\.1\.output"):
         BertScore(str(folder), 2).scores(CORPUS, CPU)
     assert BertScore(str(folder), 1).scores(CORPUS, CPU)  # the layer is not needed
-
-
-def test_the_layers_cut_off_are_not_reported(tiny_roberta, caplog, monkeypatch):
-    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
-    BertScore(str(tiny_roberta), 1).scores(CORPUS, CPU)
-    assert "UNEXPECTED" not in caplog.text
 
 
 def test_settings_that_do_not_fit_the_encoder_are_user_errors(tiny_roberta, tmp_path):

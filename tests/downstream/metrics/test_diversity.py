@@ -14,7 +14,7 @@ WORDS = [f"w{i}" for i in range(60)]
 
 
 def drawn(captions: int, seed: int, longest: int) -> list[str]:
-    """Captions of words whose frequencies fall as in language; some equal, some empty."""
+    """Captions with word frequencies that fall as in language; some are equal, some empty."""
     rng = np.random.default_rng(seed)
     weights = 1 / np.arange(1, len(WORDS) + 1)
     lengths = rng.integers(0, longest, captions)
@@ -44,10 +44,9 @@ def test_one_common_word_is_below_three_percent_of_thirty_four(total: int, expec
     assert fraction_of_differing_pairs([one, "0"]) == expected
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_pairs_against_the_definition(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_against_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diversity, "BLOCK_ROWS", 7)
-    captions = drawn(60, seed, longest=45)
+    captions = drawn(60, 0, longest=45)
     pairs = list(combinations(captions, 2))
     expected = sum(differ(*pair) for pair in pairs) / len(pairs)
     assert 0.1 < expected < 0.9

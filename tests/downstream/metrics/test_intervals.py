@@ -32,11 +32,11 @@ def interval(values: np.ndarray, counts: np.ndarray | None = None) -> tuple[floa
 
 def test_95_percent_of_intervals_hold_the_true_mean() -> None:
     rng = np.random.default_rng(0)
-    # Skewed, as CIDEr's scores are. 1,000 columns of 200 images each, resampled in one call.
-    draws = {f"column {n}": rng.exponential(size=200) for n in range(1000)}
+    # Skewed, as CIDEr's scores are. 500 columns of 200 images each, resampled in one call.
+    draws = {f"column {n}": rng.exponential(size=200) for n in range(500)}
     found = with_intervals([metric(name) for name in draws], draws, np.ones(200))
     covered = [low <= 1.0 <= high for low, high in (m.interval or (0.0, 0.0) for m in found)]
-    assert 0.92 <= np.mean(covered) <= 0.965  # 0.944 at 200 images, with a standard error of 0.007
+    assert 0.91 <= np.mean(covered) <= 0.975  # 0.944 at 200 images, with a standard error of 0.01
 
 
 def test_queries_of_one_image_are_resampled_together() -> None:

@@ -42,9 +42,8 @@ def test_every_answer_is_read(tmp_path):
 def test_meteor_of_the_jars_counts_is_the_jars() -> None:
     ids = range(len(OF_IMAGES))
     corpus = Corpus(dict.fromkeys(ids, "a"), {image: ["a"] for image in ids})
-    request = Request(
-        corpus, {"set": ids, **{f"set/{image}": [image] for image in ids}}, None, torch.device("cpu")
-    )
+    domains = {"set": ids, **{f"set/{image}": [image] for image in ids}}
+    request = Request(corpus, domains, None, torch.device("cpu"))
     table = Meteor().compute(request)
     assert [row["METEOR"] for row in table.values()] == pytest.approx([OF_ALL, *OF_IMAGES], abs=1e-12)
     # The corpora of a bootstrap in one call: each image by itself.

@@ -112,9 +112,8 @@ def plain_polos(state, tokenizer_folder, image, candidate, references) -> float:
         ids = ids if len(ids) <= 40 else [*ids[:39], ids[-1]]
         hidden = roberta(torch.tensor([ids]), output_hidden_states=True).hidden_states
         normed = [(layer - layer.mean()) / (layer.var(unbiased=False) + 1e-12).sqrt() for layer in hidden]
-        return sum(state["scalar_mix.gamma"] * w * layer for w, layer in zip(weights, normed, strict=True))[
-            0, 0
-        ]
+        mixed = sum(w * layer for w, layer in zip(weights, normed, strict=True))
+        return (state["scalar_mix.gamma"] * mixed)[0, 0]
 
     def clip_text(text):
         return clip.encode_text(open_clip.tokenize(["A photo depicts " + text]))[0]

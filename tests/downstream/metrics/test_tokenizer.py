@@ -9,16 +9,12 @@ from tests.downstream.metrics.test_java import fake_java
 
 HOSTILE = {
     "a dog\nruns": "a dog runs",
-    "a dog\rruns": "a dog runs",
-    "a dog\r\nruns\n": "a dog runs",
-    "a\u2028dog\u2029runs": "a dog runs",
-    "a\u0085dog runs": "a dog runs",
+    "a dog\r\nruns\r": "a dog runs",
+    "a\u2028dog\u2029runs\u0085": "a dog runs",
     "a\tdog \x0b\x0c runs": "a dog runs",
     "a\x00dog\x1cruns": "a dog runs",
-    "a\ud800dog\udfffruns": "a dog runs",
-    "a dog 😀 runs": "a dog runs",
-    "\ufeffa dog runs": "a dog runs",
-    "A Dog, runs!": "a dog runs",
+    "a\ud800dog\udfff😀 runs": "a dog runs",
+    "\ufeffA Dog, runs!": "a dog runs",
     "a dog *NL* runs": "a dog * nl * runs",
     "": "",
     "   \n ": "",
@@ -41,7 +37,7 @@ def test_random_text_stays_in_its_own_line():
     rng = random.Random(0)
     pieces = [*"\n\r\u2028\u0085\x00\x1e\ud800<>&;#*|\"'`()-.,:/\\ ", "&#10;", "U.S.", "<!--", "1 1/2", "Mr."]
     dirt = [
-        "".join(rng.choice([*pieces, chr(rng.randrange(0x110000))]) for _ in range(9)) for _ in range(2000)
+        "".join(rng.choice([*pieces, chr(rng.randrange(0x110000))]) for _ in range(9)) for _ in range(500)
     ]
     captions = [text for i, dirty in enumerate(dirt) for text in (f"neighbour {i}", dirty)]
     assert tokenizer.tokenize(captions, find_java())[::2] == captions[::2]

@@ -48,9 +48,8 @@ def test_the_encoder_is_timms_own(name: str, tmp_path: Path) -> None:
     assert torch.allclose(states, expected.reshape(states.shape), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["test_resnet", "swin_tiny_patch4_window7_224"])
-def test_build_train_save_and_load_agree(name: str, checkpoints: Checkpoints, tmp_path: Path) -> None:
-    save_timm(tmp_path / "timm", name, **MODELS[name][1])
+def test_build_train_save_and_load_agree(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    save_timm(tmp_path / "timm", "test_resnet")
     given: dict[str, Any] = {"encoder": str(tmp_path / "timm")}
     captioner, pairs = built("captioner", checkpoints, **given), MemorySubset(CAPTIONS[:2])
     total, tokens = CaptionLoss(captioner.model)(captioner.collate([pairs[0], pairs[1]]))

@@ -25,21 +25,10 @@ def of_two(
 ) -> tuple[Path, dict[str, Any]]:
     """The folder of the trainings, and their reports by model."""
     folder = tmp_path_factory.mktemp("two")
-    torchrun = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        str(SCRIPT),
-    ]
-    environment = os.environ | {
-        "PYTHONPATH": str(SCRIPT.parents[3]),
-        "OMP_NUM_THREADS": "1",
-        "CUDA_VISIBLE_DEVICES": "",
-    }
-    command = [*torchrun, json.dumps(asdict(without_dropout)), str(folder), *MODELS]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    environment = os.environ | {"PYTHONPATH": str(SCRIPT.parents[3]), "OMP_NUM_THREADS": "1"}
+    environment["CUDA_VISIBLE_DEVICES"] = ""
+    command = [*torchrun, str(SCRIPT), json.dumps(asdict(without_dropout)), str(folder), *MODELS]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

@@ -89,7 +89,7 @@ def over_ranks(ranks: int, **settings: Any) -> list[list[int]]:
 @pytest.mark.parametrize("workers", [1, 3])
 def test_every_sample_is_seen_once_per_epoch_in_the_same_order(workers: int) -> None:
     whole = over_ranks(1, workers=workers)
-    for ranks in (1, 2, 3, 4, 8):
+    for ranks in (2, 3, 4):
         of_ranks = over_ranks(ranks, workers=workers)
         assert (of_ranks == whole) == (ranks != 3)
         numbers = list(chain(*of_ranks))
@@ -160,7 +160,7 @@ def test_unreadable_samples_are_counted_by_reason() -> None:
 
 def test_worker_processes_keep_the_order() -> None:
     streamed = batches(Numbers(), epochs=1, workers=6)
-    for workers in (0, 1, 2):
+    for workers in (0, 2):
         loaded = stream_loader(streamed, steps(streamed), workers, torch.device("cpu"))
         assert [batch.inputs["number"].tolist() for batch in loaded] == drawn(streamed)
 

@@ -93,7 +93,7 @@ def test_unreadable_samples_are_counted_at_every_draw() -> None:
     ] * 2
 
 
-@pytest.mark.parametrize("augment", [None, ImageAugmentation(24), ImageAugmentation(24, open_clip_changes)])
+@pytest.mark.parametrize("augment", [None, ImageAugmentation(24, open_clip_changes)])
 def test_workers_ranks_and_resumes_draw_the_same(augment: ImageAugmentation | None) -> None:
     """Captions and images follow from the seed and the position: the same for any rank, worker, batch or resume."""
     subset = ManyCaptions(CAPTIONS, {1: "image_unreadable", 4: "image_unreadable"})
@@ -115,9 +115,9 @@ def test_ranks_take_turns_in_a_batch() -> None:
 
 
 def test_every_caption_is_as_likely_as_any_other() -> None:
-    drawn = Counter(draw_caption(SAMPLE, 0, position).text for position in range(6000))
+    drawn = Counter(draw_caption(SAMPLE, 0, position).text for position in range(3000))
     assert drawn.keys() == {"own", "second", "third"}
-    chi_squared = sum((count - 2000) ** 2 / 2000 for count in drawn.values())
+    chi_squared = sum((count - 1000) ** 2 / 1000 for count in drawn.values())
     assert chi_squared < 13.8  # the 99.9th percentile at two degrees of freedom
     by_seed = Counter(draw_caption(SAMPLE, seed, 7).text for seed in range(300))
     assert min(by_seed.values()) > 70

@@ -1,21 +1,16 @@
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.engine.local import LocalEngine
-from benchmark.pool.pool import Pool
-from benchmark.scoring.score_pool import score_pool
 from filters.clip import ClipFeatures
 from filters.embeddings.cluster_labels import ClusterLabels
 from filters.embeddings.timm_features import TimmFeatures
 from tests.corpora import fit
 from tests.extras import needs_extra
-from tests.filters.checkpoints import open_clip_model
-from tests.pools import numbered_uids, rows, write_pool
+from tests.pools import numbered_uids
 
 pytestmark = needs_extra("clusters")
 
@@ -34,14 +29,6 @@ def test_planted_clusters_are_found_after_pickling() -> None:
     assert found.dtype == np.float32
     assert len({(a, b) for a, b in zip(truth.tolist(), found.tolist(), strict=True)}) == 3
     assert set(found.tolist()) == {0, 1, 2}
-
-
-def test_labels_of_a_pool_are_cached_like_scores(tmp_path: Path) -> None:
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(6), rows(6, 6)])))
-    labels = ClusterLabels(ClipFeatures(open_clip_model(tmp_path / "clip")), "text", 4, seed=0)
-    first, again = (score_pool(pool, labels, LocalEngine("cpu", 1)) for _ in range(2))
-    assert (first.reused, again.reused) == (0, 1)
-    assert np.array_equal(first.scores, again.scores)
 
 
 def test_clustering_captions_needs_text_embeddings() -> None:

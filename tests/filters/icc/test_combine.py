@@ -20,13 +20,6 @@ def test_captions_at_the_median_have_no_label():
     assert with_ties == without
 
 
-def test_separable_labels_give_finite_weights():
-    vba = np.array([0.1, 0.2, 0.8, 0.9], np.float32)
-    found = fit_combination(vba, np.full(4, 0.5, np.float32), np.array([0, 0, 3, 3.0]))
-    assert np.isfinite([found.a, found.b, found.c]).all()
-    assert found.a > 0
-
-
 @pytest.mark.parametrize("grades", [[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 0, 3]])
 def test_too_few_labels_are_the_users_mistake(grades):
     with pytest.raises(UserError, match="annotate more"):
@@ -36,9 +29,6 @@ def test_too_few_labels_are_the_users_mistake(grades):
 def test_saved_and_loaded(tmp_path):
     Combination(1.5, 2.5, -3.0).save(tmp_path / "c.json")
     assert load_combination(tmp_path / "c.json") == Combination(1.5, 2.5, -3.0)
-    (tmp_path / "c.json").write_text('{"d": 1}')
-    with pytest.raises(UserError, match="must hold the weights"):
-        load_combination(tmp_path / "c.json")
 
 
 def test_scores_are_scikit_learns_probabilities():

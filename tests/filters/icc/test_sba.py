@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -10,14 +8,11 @@ from tests.demos import demo_model
 
 CPU = torch.device("cpu")
 CLIP = {"model": f"local-dir:{demo_model('clip')}", "pretrained": None}
-CAPTIONS = [
-    "a red boat on a lake",
-    "two green trees",
-    "hope",
+CAPTIONS = ["a red boat on a lake", "two green trees", "hope"]
+CAPTIONS += [
     "the meaning of success is what you make of it every day",
     "A  spotted\nbox",
     "👍👍",
-    "!!!",
     "a dog " * 1700,
 ]
 
@@ -38,7 +33,7 @@ def bridge(frozen, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sba(frozen, bridge):
-    made = SemanticBottleneck(frozen, str(bridge), max_new_tokens=24, batch=4)
+    made = SemanticBottleneck(frozen, str(bridge), max_new_tokens=16, batch=4)
     made.setup(CPU)
     return made
 
@@ -48,12 +43,12 @@ def test_batched_beams_are_those_of_one_by_one_decoding(sba):
     alone = [sba.reconstruct([caption])[0] for caption in CAPTIONS]
     assert together == alone
     assert [len(beams) for beams in together] == [5] * len(CAPTIONS)
-    rows = [5, 0, 7, 2]
+    rows = [5, 0, 6, 2]
     assert sba.reconstruct([CAPTIONS[r] for r in rows]) == [together[r] for r in rows]
 
 
 def test_as_released_the_first_caption_ends_its_batch(sba, frozen, bridge, monkeypatch):
-    released = SemanticBottleneck(frozen, str(bridge), max_new_tokens=24, together=2)
+    released = SemanticBottleneck(frozen, str(bridge), max_new_tokens=16, together=2)
     released.setup(CPU)
     generate, decoded = released._parts.llm.generate, []
 
@@ -82,14 +77,14 @@ def test_the_first_token_can_be_the_end_token(frozen):
     assert released.identity() == frozen.identity() | {"first_token": "eos"}
 
 
-def test_a_bridge_for_another_language_model_is_refused(frozen, tmp_path):
-    save_file({"weight": torch.zeros(7, 128), "bias": torch.zeros(7)}, tmp_path / BRIDGE)
-    with pytest.raises(UserError, match="gives 7; set the language model"):
-        SemanticBottleneck(frozen, str(tmp_path)).setup(CPU)
-
-
-def test_no_bridge_is_the_users_mistake(frozen, tmp_path):
-    with pytest.raises(UserError, match="make one with task=icc_build"):
-        SemanticBottleneck(frozen, str(tmp_path)).setup(CPU)
-    with pytest.raises(UserError, match="is not there"):
-        SemanticBottleneck(frozen, str(Path(tmp_path, "none"))).setup(CPU)
+def test_a_folder_without_a_bridge_of_this_model_is_refused(frozen, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other").mkdir()
+    save_file({"weight": torch.zeros(7, 128), "bias": torch.zeros(7)}, tmp_path / "other" / BRIDGE)
+    for name, message in {
+        "other": "gives 7; set the language model",
+        "empty": "make one with task=icc_build",
+        "none": "is not there",
+    }.items():
+        with pytest.raises(UserError, match=message):
+            SemanticBottleneck(frozen, str(tmp_path / name)).setup(CPU)

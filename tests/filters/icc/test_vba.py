@@ -15,12 +15,12 @@ from tests.extras import needs_extra
 pytestmark = [needs_extra("diffusion"), pytest.mark.slow]
 
 CPU = torch.device("cpu")
-CAPTIONS = ["a red boat on a lake", "hope", "", "👍👍", "?!", "a dog " * 1700, "two green\ntrees"]
+CAPTIONS = ["a red boat on a lake", "", "👍?!", "a dog " * 1700]
 
 
 @pytest.fixture(scope="module")
 def painter():
-    made = TextToImage(demo_model("diffusion"), steps=4)
+    made = TextToImage(demo_model("diffusion"), steps=3)
     made.setup(CPU)
     return made
 
@@ -68,7 +68,7 @@ def test_the_papers_sampler_is_used(painter):
 
 def test_guidance_is_classifier_free_guidance(painter):
     """At guidance 1 the unconditional pass does not matter; at 9 the caption's pull is larger."""
-    weak, strong = (TextToImage(demo_model("diffusion"), 4, guidance) for guidance in (1.0, 9.0))
+    weak, strong = (TextToImage(demo_model("diffusion"), 3, guidance) for guidance in (1.0, 9.0))
     for made in (weak, strong):
         made._pipeline = painter._pipeline
     empty = pixels(weak.generate([""], [3]))

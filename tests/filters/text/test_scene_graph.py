@@ -23,22 +23,10 @@ CASES = {
         "two/NUM/nummod/3 red/ADJ/amod/3 balls/NOUN/root/0",
         "balls", "balls two, balls red", "", "", 2,
     ),
-    "she is happy": (
-        "she/PRON/nsubj/2 is/AUX/ROOT/0 happy/ADJ/acomp/2",
-        "she/PRON/nsubj/3 is/AUX/cop/3 happy/ADJ/root/0",
-        "", "", "", "", 0,
-    ),
     "the dog is happy": (
         "the/DET/det/2 dog/NOUN/nsubj/3 is/AUX/ROOT/0 happy/ADJ/acomp/3",
         "the/DET/det/2 dog/NOUN/nsubj/4 is/AUX/cop/4 happy/ADJ/root/0",
         "dog", "dog happy", "", "", 1,
-    ),
-    "a man riding a horse on the beach": (
-        "a/DET/det/2 man/NOUN/ROOT/0 riding/VERB/acl/2 a/DET/det/5 horse/NOUN/dobj/3 on/ADP/prep/3 the/DET/det/8"
-        " beach/NOUN/pobj/6",
-        "a/DET/det/2 man/NOUN/root/0 riding/VERB/acl/2 a/DET/det/5 horse/NOUN/obj/3 on/ADP/case/8 the/DET/det/8"
-        " beach/NOUN/obl/3",
-        "man horse beach", "", "man riding horse, man riding on beach", "riding", 2,
     ),
     "a cat is chased by a black dog": (  # passive
         "a/DET/det/2 cat/NOUN/nsubjpass/4 is/AUX/auxpass/4 chased/VERB/ROOT/0 by/ADP/agent/4 a/DET/det/8"
@@ -54,7 +42,7 @@ CASES = {
         " small/ADJ/amod/9 brown/ADJ/amod/9 bird/NOUN/obj/5",
         "cat bird", "cat black, bird small, bird brown", "cat chasing bird", "chasing", 3,
     ),
-    "trees and bushes growing on green grass": (  # what follows both is about both; "green" is of the grass alone
+    "trees and bushes growing on green grass": (  # both nouns have the relation; only the grass is "green"
         "trees/NOUN/ROOT/0 and/CCONJ/cc/1 bushes/NOUN/conj/1 growing/VERB/acl/1 on/ADP/prep/4 green/ADJ/amod/7"
         " grass/NOUN/pobj/5",
         "trees/NOUN/root/0 and/CCONJ/cc/3 bushes/NOUN/conj/1 growing/VERB/acl/1 on/ADP/case/7 green/ADJ/amod/7"
@@ -76,7 +64,7 @@ CASES = {
         "the/DET/det/2 mug/NOUN/nsubj/6 is/AUX/cop/6 beside/ADP/case/6 the/DET/det/6 plate/NOUN/root/0",
         "mug plate", "", "mug beside plate", "", 1,
     ),
-    "the girl has the boy 's hat": (  # having is no action; an owner is a relation
+    "the girl has the boy 's hat": (  # having is not an action; an owner is a relation
         "the/DET/det/2 girl/NOUN/nsubj/3 has/VERB/ROOT/0 the/DET/det/5 boy/NOUN/poss/7 's/PART/case/5"
         " hat/NOUN/dobj/3",
         "the/DET/det/2 girl/NOUN/nsubj/3 has/VERB/root/0 the/DET/det/5 boy/NOUN/nmod:poss/7 's/PART/case/5"
@@ -105,29 +93,17 @@ CASES = {
         "a/DET/det/2 ball/NOUN/root/0 next/ADP/case/6 to/ADP/fixed/3 a/DET/det/6 box/NOUN/nmod/2",
         "ball box", "", "ball next to box", "", 1,
     ),
-    "I like dogs": (  # a pronoun is no object, liking no action
-        "I/PRON/nsubj/2 like/VERB/ROOT/0 dogs/NOUN/dobj/2",
-        "I/PRON/nsubj/2 like/VERB/root/0 dogs/NOUN/obj/2",
-        "dogs", "dogs like", "", "", 1,
-    ),
     "give me a few days": (  # an order is an action if something of the scene takes part
         "give/VERB/ROOT/0 me/PRON/dative/1 a/DET/det/5 few/ADJ/amod/5 days/NOUN/dobj/1",
         "give/VERB/root/0 me/PRON/iobj/1 a/DET/det/5 few/ADJ/amod/5 days/NOUN/obj/1",
         "days", "days few, days give", "", "give", 2,
-    ),
-    "she walks her dog on the beach": (
-        "she/PRON/nsubj/2 walks/VERB/ROOT/0 her/PRON/poss/4 dog/NOUN/dobj/2 on/ADP/prep/2 the/DET/det/7"
-        " beach/NOUN/pobj/5",
-        "she/PRON/nsubj/2 walks/VERB/root/0 her/PRON/nmod:poss/4 dog/NOUN/obj/2 on/ADP/case/7 the/DET/det/7"
-        " beach/NOUN/obl/2",
-        "dog beach", "dog walks", "dog on beach", "walks", 2,
     ),
     "one of the boys holds a kite": (
         "one/NUM/nsubj/5 of/ADP/prep/1 the/DET/det/4 boys/NOUN/pobj/2 holds/VERB/ROOT/0 a/DET/det/7 kite/NOUN/dobj/5",
         "one/NUM/nsubj/5 of/ADP/case/4 the/DET/det/4 boys/NOUN/nmod/1 holds/VERB/root/0 a/DET/det/7 kite/NOUN/obj/5",
         "boys kite", "", "boys holds kite", "holds", 1,
     ),
-    "the girls went to Hackney 's": (  # the possessive is no part of the preposition
+    "the girls went to Hackney 's": (  # the possessive is not part of the preposition
         "the/DET/det/2 girls/NOUN/nsubj/3 went/VERB/ROOT/0 to/ADP/prep/3 Hackney/PROPN/pobj/4 's/PART/case/5",
         "the/DET/det/2 girls/NOUN/nsubj/3 went/VERB/root/0 to/ADP/case/5 Hackney/PROPN/obl/3 's/PART/case/5",
         "girls hackney", "", "girls went to hackney", "went", 1,

@@ -16,6 +16,7 @@ from PIL import Image
 from benchmark.core.cached_files import SEAL
 from benchmark.core.errors import UserError
 from benchmark.core.uids import make_uid
+from downstream.evaluation.evaluation_sets import coco_captions, karpathy
 from pairsift.demo import build, settings
 from pairsift.demo.build import build_pool, ensure_demo
 from pairsift.demo.settings import DemoConfig, demo_root
@@ -101,11 +102,11 @@ def test_tar_and_parquet_agree_with_the_generated_pair(root):
         samples = read_shard(root, shard)
         assert len(rows) == len(samples) == count
         stats = json.loads((root / "shards" / f"{shard:08d}_stats.json").read_text())
-        assert [stats[name] for name in ("count", "successes", "status_dict")] == [
+        assert (stats["count"], stats["successes"], stats["status_dict"]) == (
             count,
             count,
             {"success": count},
-        ]
+        )
         for row, (key, files) in zip(rows, samples.items(), strict=True):
             sidecar = json.loads(files["json"])
             assert not PLANTED & set(sidecar)
@@ -148,38 +149,20 @@ def test_settings_and_versions_make_another_demo(monkeypatch):
     assert demo_root(CONFIG) != before
 
 
-def test_coco_and_flickr30k_are_karpathy_splits(root):
-    for name, file, images, number in (
-        ("coco", "dataset_coco.json", "", 4),
-        ("flickr30k", "dataset_flickr30k.json", "flickr30k-images", 3),
-    ):
-        data = json.loads((root / "evalsets" / name / file).read_text())
-        assert data["dataset"] == name
-        assert len(data["images"]) == number
-        sentids = []
-        for entry in data["images"]:
-            path = root / "evalsets" / name / images / entry.get("filepath", "") / entry["filename"]
-            assert Image.open(path).size == (128, 128)
-            assert entry["split"] == "test"
-            assert len({s["raw"] for s in entry["sentences"]}) == 5
-            assert [s["sentid"] for s in entry["sentences"]] == entry["sentids"]
-            assert all(s["imgid"] == entry["imgid"] for s in entry["sentences"])
-            tokens = [s["tokens"] for s in entry["sentences"]]
-            assert all(of and of == [t.lower() for t in of] for of in tokens)
-            sentids += entry["sentids"]
-        assert len(set(sentids)) == 5 * number
-
-
-def test_nocaps_has_its_three_domains(root):
-    folder = root / "evalsets" / "nocaps"
-    data = json.loads((folder / "nocaps_val_4500_captions.json").read_text())
-    domains = [image["domain"] for image in data["images"]]
+def test_evaluation_sets_load_as_the_originals(root):
+    sets, uses = root / "evalsets", {"captioning": True, "retrieval": True}
+    images = {"coco": sets / "coco", "flickr30k": sets / "flickr30k" / "flickr30k-images"}
+    loaded = [
+        karpathy(name, f"{sets}/{name}/dataset_{name}.json", str(of), **uses) for name, of in images.items()
+    ]
+    annotations = sets / "nocaps" / "nocaps_val_4500_captions.json"
+    loaded.append(coco_captions("nocaps", str(annotations), str(sets / "nocaps" / "images"), **uses))
+    assert [len(found) for found in loaded] == [4, 3, 6]
+    for item in [item for found in loaded for item in found.items]:
+        assert item.load().size == (128, 128)
+        assert len(set(item.references)) == 5
+    domains = [item.domain for item in loaded[2].items]
     assert domains == ["in-domain"] * 2 + ["near-domain"] * 2 + ["out-domain"] * 2
-    for image in data["images"]:
-        assert Image.open(folder / "images" / image["file_name"]).size == (image["width"], image["height"])
-        captions = [a["caption"] for a in data["annotations"] if a["image_id"] == image["id"]]
-        assert len(set(captions)) == 5
-    assert len({a["id"] for a in data["annotations"]}) == 30
     for i in range(2):
         first = sample_scene(generator("evaluation", FIRST_INDEX["out"] + i, 0), "out").things[0]
         assert first.kind in OUT_KINDS or first.pattern in OUT_PATTERNS

@@ -4,7 +4,9 @@ import csv
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,10 +51,10 @@ def job_of(tmp_path: Path, *settings: str) -> Job:
     return job
 
 
-def sheet(tmp_path: Path, name: str, ratings: dict[str, str]) -> Path:
+def sheet(tmp_path: Path, name: str, ratings: dict[str, Any], uids: Sequence[str] = ()) -> Path:
     path = tmp_path / f"{name}.csv"
     with path.open("w", newline="") as file:
-        rows = [(make_uid("", text), text, rating) for text, rating in ratings.items()]
+        rows = zip(uids or [make_uid("", text) for text in ratings], ratings, ratings.values(), strict=True)
         csv.writer(file).writerows([("uid", "caption", "rating"), *rows])
     return path
 
@@ -147,12 +149,10 @@ def test_comments_beside_their_images_are_counted_by_decision(
         drawn = list(csv.DictReader(file))
     captions = {"a dog", "three words <i>", "four words here", "hm", "nice"}  # two at most of each decision
     assert {row["caption"] for row in drawn} == captions
-    for name, more in ("a", 0), ("b", 2):
-        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
-            rated = [(row["uid"], row["caption"], 6 * len(row["caption"]) + more) for row in drawn]
-            csv.writer(file).writerows([("uid", "caption", "rating"), *rated])
-    files = f"task.ratings_back=[{tmp_path / 'a.csv'},{tmp_path / 'b.csv'}]"
-    annotation(job_with_images(tmp_path, *settings, files))
+    uids = [row["uid"] for row in drawn]
+    rated = ({row["caption"]: 6 * len(row["caption"]) + more for row in drawn} for more in (0, 2))
+    files = ",".join(str(sheet(tmp_path, name, of, uids)) for name, of in zip("ab", rated, strict=True))
+    annotation(job_with_images(tmp_path, *settings, f"task.ratings_back=[{files}]"))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["accepted", "2", "0%", "100%", "91.00"] in lines
     assert ["discarded", "3", "100%", "0%", f"{(30 + 12 + 24) / 3 + 1:.2f}"] in lines

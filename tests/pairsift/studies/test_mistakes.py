@@ -33,6 +33,10 @@ MISTAKES = [
     ("{spotting} task.sample=some", "must be a positive integer, or null for the whole vocabulary"),
     ("{spotting} task.ngram=50", "has no 50-gram"),
     ("{concreteness} filter=clip task.demo=60", "filter=clip reads 'image' beside the caption"),
+    (
+        "{concreteness} filter=icc models.icc.checkpoint=/nowhere task.ratings=/nowhere.txt",
+        "checkpoint /nowhere",
+    ),
     ("{concreteness} task.sample=0", "task.sample=0 must be a positive integer, or null for all texts"),
     ("{concreteness} pool=img2dataset pool.url=/x", "task.annotations=FILE (data/caption_"),
     ("{concreteness} pool=img2dataset pool.url=/x task.demo=9", "add pool=demo"),

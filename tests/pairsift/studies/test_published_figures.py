@@ -33,19 +33,15 @@ PARROT = "Parrot Captions"
 ZERO_SHOT = Measure("dual_encoder", "imagenet", "zero_shot")
 
 
-def test_the_tables_are_there_with_all_their_cells() -> None:
-    shapes = {(t.paper, t.number): (len(t.rows), len(t.measures)) for t in published_tables()}
-    assert shapes == {
-        ("DS-CLIP", "2a"): (2, 1), ("DS-CLIP", "2b"): (3, 1), ("DS-CLIP", "2c"): (8, 1), ("DS-CLIP", "2d"): (4, 1),
-        ("DS-CLIP", "2e"): (3, 1), ("DS-CLIP", "2f"): (4, 1),
-        (ICC, "1"): (18, 14), (ICC, "2"): (18, 6), (ICC, "5"): (3, 4),
-        (SUBMISSION, "2"): (4, 6), (SUBMISSION, "5"): (3, 6), (SUBMISSION, "6"): (12, 12),
-        (PARROT, "2"): (6, 6), (PARROT, "3"): (5, 6), (PARROT, "4"): (5, 6), (PARROT, "5"): (5, 6),
-    }  # fmt: skip
-    for table in published_tables():
+def test_every_table_has_its_cells() -> None:
+    published = published_tables()
+    assert (len(published), sum(len(table.rows) * len(table.measures) for table in published)) == (16, 708)
+    for table in published:
         assert len({(row.filter, row.size) for row in table.rows}) == len(table.rows)
         assert all(float(figure) < 120 for row in table.rows for figure in row.figures.values())
-    assert "0.20" in {of for table in published_tables() for row in table.rows for of in row.figures.values()}
+    studies = study_tables()
+    assert (len(studies), sum(len(table.rows) for table in studies)) == (11, 58)
+    assert all(len(row) == len(table.header) for table in studies for row in table.rows)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +50,7 @@ def test_the_tables_are_there_with_all_their_cells() -> None:
         (ICC, "1", "clip", 500_000, CIDER, 15.1),
         (ICC, "1", "icc", 200_000, Measure("captioner", "nocaps", "Polos"), 0.21),
         (ICC, "2", "icc", 500_000, RECALL, 72.9),
-        (ICC, "5", "vba", 200_000, Measure("captioner", "nocaps", "SPICE"), 5.8),
-        (SUBMISSION, "2", "icc", 500_000, CIDER, 42.5),
         (SUBMISSION, "6", "complexity_action", 1_000_000, Measure("captioner", "coco", "BERTScore"), -3.9),
-        (SUBMISSION, "6", "icc", 1_000_000, RECALL, 67.5),
         ("DS-CLIP", "2c", "cluster_uniform+rewrite+describe", 1_500_000, ZERO_SHOT, 22.5),
         ("DS-CLIP", "2e", "cluster_uniform:100000", 7_500_000, ZERO_SHOT, 34.7),
         (PARROT, "2", "no_text", 12_000_000, Measure("clip_rn50", "imagenet", "zero_shot"), 0.409),
@@ -70,17 +63,6 @@ def test_figures_are_those_of_the_paper(
     assert paper_figure(paper, number, filter_name, size, measure) == figure
     with pytest.raises(LookupError, match=f"Table {number} of {paper} has no none at {size}"):
         paper_figure(paper, number, "none", size, measure)
-
-
-def test_the_tables_of_studies_are_there_with_all_their_cells() -> None:
-    shapes = {(t.paper, t.number): (len(t.rows), len(t.header)) for t in study_tables()}
-    assert shapes == {
-        (ICC, "3"): (5, 7), (ICC, "4"): (2, 4), (ICC, "6"): (12, 5),
-        (SUBMISSION, "1"): (3, 7), (SUBMISSION, "4"): (4, 4),
-        (PARROT, "1"): (7, 2), (PARROT, "6"): (7, 2), (PARROT, "7"): (7, 2), (PARROT, "9"): (3, 2),
-        ("AVA-Captions", "1a"): (3, 10), ("AVA-Captions", "1b"): (5, 5),
-    }  # fmt: skip
-    assert all(len(row) == len(table.header) for table in study_tables() for row in table.rows)
 
 
 def test_the_best_of_a_size_can_be_tied_and_negative() -> None:
@@ -144,7 +126,7 @@ def test_other_settings_and_sizes_have_no_rows_of_the_paper() -> None:
     assert len(metric_tables([run("clip", "")], Studies())[0].rows) == 1
     assert len(metric_tables([run("clip", "ds_clip")], Studies())[0].rows) == 1
     table = metric_tables([run("clip", "icc_paper", size=100_000)], Studies())[0]
-    assert [row[0].text for row in table.rows][-1] == "icc (paper, Table 1)"  # Table 5 has 200k alone
+    assert [row[0].text for row in table.rows][-1] == "icc (paper, Table 1)"  # Table 5 has only 200k
     table = metric_tables([run("clip", "icc_paper", size=300_000)], Studies())[0]
     assert len(table.rows) == 1
     assert not [note for note in table.notes if "compete" in note]

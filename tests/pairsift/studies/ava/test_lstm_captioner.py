@@ -102,10 +102,8 @@ def lstm(words: int, seed: int) -> CaptionLstm:
 def log_probability(model: CaptionLstm, features: torch.Tensor, caption: list[int]) -> float:
     """The negative training loss of a caption."""
     ids = torch.tensor([[START, *caption[:-1]]])
-    loss, _ = model(
-        {"image_features": features[None], "decoder_input_ids": ids, "labels": torch.tensor([caption])}
-    )
-    return -loss.item()
+    inputs = {"image_features": features[None], "decoder_input_ids": ids, "labels": torch.tensor([caption])}
+    return -model(inputs)[0].item()
 
 
 def captions_up_to(length: int, words: range) -> list[list[int]]:
@@ -114,7 +112,7 @@ def captions_up_to(length: int, words: range) -> list[list[int]]:
     return whole + ended
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @torch.inference_mode()
 def test_a_wide_search_finds_the_most_probable_caption(seed: int) -> None:
     model, length, words = lstm(6, seed), 3, range(3, 6)
@@ -163,7 +161,5 @@ def test_the_loss_by_hand() -> None:
     assert inputs["labels"].tolist() == [[3, 4, END, -100], [5, 3, 4, 5]]  # a cut caption gets no end
     total, words = model(inputs)
     assert words == 7
-    by_hand = log_probability(model, torch.ones(4), [3, 4, END]) + log_probability(
-        model, torch.ones(4), [5, 3, 4, 5]
-    )
+    by_hand = sum(log_probability(model, torch.ones(4), caption) for caption in ([3, 4, END], [5, 3, 4, 5]))
     assert total.item() == pytest.approx(-by_hand, rel=1e-5)

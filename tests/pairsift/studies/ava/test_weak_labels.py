@@ -25,14 +25,8 @@ ROADS = ["a car and a bus", "the bus passes a car", "a car on the road", "a bus 
 
 
 def config(**changes: object) -> LabelConfig:
-    given = {
-        "minimum_informativeness": 0,
-        "ngrams": 50,
-        "max_share": 0.5,
-        "topics": 2,
-        "passes": 20,
-    } | changes
-    given = {"batch_size": 16, "seed": 0} | given
+    given = {"minimum_informativeness": 0, "ngrams": 50, "max_share": 0.5, "topics": 2, "passes": 20}
+    given |= {"batch_size": 16, "seed": 0} | changes
     return LabelConfig(parser=demo_model("parser"), **given)  # type: ignore[arg-type]
 
 
@@ -63,13 +57,10 @@ def folder(pool: Pool) -> Path:
 
 def test_the_vocabulary_equals_a_hand_computed_one() -> None:
     # Ten captions: "shot" is in nine, "tree" in one (twice), "sky" and "sea" in two, "red sky" in one.
-    captions = [["shot"] for _ in range(7)] + [
-        ["shot", "sky", "tree", "tree"],
-        ["shot", "sea"],
-        ["sea", "sky", "red sky"],
-    ]
+    captions = [["shot"]] * 7
+    captions += [["shot", "sky", "tree", "tree"], ["shot", "sea"], ["sea", "sky", "red sky"]]
     chosen = choose_vocabulary(captions, 25_000, 0.2)
-    assert chosen.ngrams == ["red sky", "tree"]  # a tenth; two of ten is no less than 0.2
+    assert chosen.ngrams == ["red sky", "tree"]  # a tenth; two of ten is not below 0.2
     assert chosen.too_common == ["shot", "sea", "sky"]
     assert (chosen.captions, chosen.distinct) == (10, 5)
     assert choose_vocabulary(captions, 3, 0.9).ngrams == ["sea", "sky", "red sky"]
@@ -84,10 +75,8 @@ def test_two_planted_topics_are_recovered() -> None:
     model = TopicModel(words[0] + words[1], topics=2, batch_size=50, seed=0)
     seen: list[int] = []
     counts = model.count(captions)
-    assert model.count([[words[0][1], words[0][0], words[0][1]], ["c"]]).toarray()[:, :2].tolist() == [
-        [1, 2],
-        [0, 0],
-    ]
+    counted = model.count([[words[0][1], words[0][0], words[0][1]], ["c"]]).toarray()
+    assert counted[:, :2].tolist() == [[1, 2], [0, 0]]
     model.fit(counts, 5, seen.append)
     assert sum(seen) == 5 * 200
     first, second = model.top_ngrams()
@@ -114,32 +103,25 @@ def topics_by_caption(folder: Path, captions: list[tuple[str, str]]) -> list[lis
     return [by_uid.get(make_uid(url, text)) for url, text in captions]
 
 
-def test_an_images_captions_are_one_document(tmp_path: Path) -> None:
-    """Across shards: the last caption alone says nothing of pets or roads."""
+@pytest.mark.parametrize(
+    ("more", "least", "counts", "drop"),
+    [("and of the", 0, (34, 33), "no_ngram"), ("a dog", 1.5, (32, 32), "uninformative")],
+)
+def test_an_images_captions_are_one_document_if_they_say_enough(
+    more: str, least: float, counts: tuple[int, int], drop: str, tmp_path: Path
+) -> None:
+    """Across shards: one more caption of the second image, which does not count, and one of a new image."""
     captions = [(f"http://x/{i}", text) for i, text in enumerate((PETS + ROADS) * 4)]
-    captions += [("http://x/0", "and of the"), ("http://y/0", "and of the")]
-    folder = label_pool(write_captions(tmp_path, captions), config(), LocalEngine("cpu", 1))
-    *labels, of_image_0, alone = topics_by_caption(folder, captions)
-    assert of_image_0 == labels[0] is not None
+    captions += [("http://x/1", more), ("http://y/0", more)]
+    pool = write_captions(tmp_path, captions)
+    folder = label_pool(pool, config(minimum_informativeness=least, passes=2), LocalEngine("cpu", 1))
+    *labels, of_image_1, alone = topics_by_caption(folder, captions)
+    assert of_image_1 == labels[1] is not None
     assert alone is None
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert (manifest["captions"], manifest["images"], manifest["drops"]) == (34, 33, {"no_ngram": 1})
-    assert "33 images have 34 captions that say enough, 1.03 each" in topic_table(folder).notes
-
-
-def test_captions_that_say_little_are_not_read(tmp_path: Path) -> None:
-    captions = [(f"http://x/{i}", text) for i, text in enumerate((PETS + ROADS) * 4)]
-    captions += [
-        ("http://y/0", "a dog"),
-        ("http://x/1", "a dog"),
-    ]  # a new image, and one with a longer caption
-    pool = write_captions(tmp_path, captions)
-    folder = label_pool(pool, config(minimum_informativeness=1.5), LocalEngine("cpu", 1))
-    labels = topics_by_caption(folder, captions)
-    assert labels[-2] is None
-    assert labels[-1] == labels[1] is not None
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert (manifest["captions"], manifest["images"], manifest["drops"]) == (32, 32, {"uninformative": 1})
+    assert (manifest["captions"], manifest["images"], manifest["drops"]) == (*counts, {drop: 1})
+    said = f"{counts[1]} images have {counts[0]} captions that say enough, {counts[0] / counts[1]:.2f} each"
+    assert said in topic_table(folder).notes
 
 
 def test_labels_topics_and_manifest_are_written_and_reused(

@@ -44,14 +44,9 @@ def test_the_chain_on_a_small_demo(run: Run, build_once: BuildOnce, cache: Path)
     assert len(table.rows) == 5
     assert table.rows[0][0].text in " ".join(" ".join(lines).split())
     chosen = ["filter=oracle", "size.samples=10000"]
-    steps = ["weak_backbone.training.samples_seen=320", "weak_backbone.training.workers=0"]
+    steps = ["weak_backbone.training.samples_seen=128", "weak_backbone.training.workers=0"]
     folder = printed(run("task=weak_backbone", *small, *chosen, *steps))[-1]
     assert timm.create_model(f"local-dir:{folder}", pretrained=True).num_classes == 5
-    captioner = [
-        "downstream=captioner",
-        "downstream.captioner.training.samples_seen=200",
-        *DEMO,
-        *chosen,
-    ]
-    captioner += [f"models.captioner.encoder={folder}", "task=train"]
+    captioner = ["task=train", "downstream=captioner", f"models.captioner.encoder={folder}", *DEMO, *chosen]
+    captioner.append("downstream.captioner.training.samples_seen=100")
     assert (Path(printed(run(*captioner))[-1]) / "model" / "model.safetensors").is_file()

@@ -12,14 +12,6 @@ from tests.pools import rows, write_pool
 TASK = "task=text_spotting"
 
 
-@pytest.fixture
-def words(tmp_path: Path) -> Path:
-    path = tmp_path / "ocr.txt"
-    lines = ["keep calm and dance on", "KEEP calm", "caf\u00e9 \x00\x1b \u200b" + "x" * 200, "", "M" * 90]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
-
-
 def read(done) -> dict:
     assert done.returncode == 0, done.stderr
     return json.loads(Path(done.stdout.splitlines()[-1]).read_text())
@@ -44,7 +36,7 @@ def test_the_demos_clip_reads_captions_of_a_pool(run: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Path) -> None:
+def test_a_trained_dual_encoder_is_evaluated(run: Run, tmp_path: Path) -> None:
     import torch
 
     from downstream.models.dual_encoder import DualEncoder, Unlocked
@@ -57,7 +49,9 @@ def test_a_trained_dual_encoder_is_evaluated(run: Run, words: Path, tmp_path: Pa
     folder = tmp_path / "trained" / "dual"
     (folder / "model").mkdir(parents=True)
     encoder.save(folder / "model")
-    where = [f"task.vocabulary={words}", f"results_dir={tmp_path}", "task.sample=6"]
+    lines = ["keep calm and dance on", "KEEP calm", "caf\u00e9 \x00\x1b \u200b" + "x" * 200, "", "M" * 90]
+    (tmp_path / "ocr.txt").write_text("\n".join(lines), encoding="utf-8")
+    where = [f"task.vocabulary={tmp_path / 'ocr.txt'}", f"results_dir={tmp_path}", "task.sample=6"]
     found = read(run(TASK, *where, f"task.model={folder}"))
     assert (found["drawn"], found["config"]["model"]) == (6, str(folder))
     assert abs(found["overall"]["mean"]) < 0.5  # its text head is as it was drawn

@@ -62,9 +62,8 @@ def test_the_page_is_complete_and_loads_nothing() -> None:
 
 def test_tables_of_many_clusters_show_both_ends() -> None:
     clusters, *_, text = profile_tables(profile(clusters=2 * SHOWN + 3))
-    assert [row[0] for row in texts(clusters)] == [
-        str(n) for n in (*range(SHOWN), *range(SHOWN + 3, 2 * SHOWN + 3))
-    ]
+    shown = (*range(SHOWN), *range(SHOWN + 3, 2 * SHOWN + 3))
+    assert [row[0] for row in texts(clusters)] == [*map(str, shown)]
     assert clusters.notes == ["The 3 clusters between them are in the JSON and on the page."]
     assert text.notes == [
         "Dropped: 1 no_score.",

@@ -37,9 +37,8 @@ def test_the_chosen_similarity_is_the_score(name: str, chosen: str, tmp_path: Pa
     step = build._score(name, FinishedStep(tmp_path, "fingerprint", {}))
     written = pq.read_table(step.folder / "scores.parquet")
     for measure, similarity in measures.items():
-        expected = [
-            similarity.compare([text] * 2, beams).max() for text, beams in zip(TEXTS, BEAMS, strict=True)
-        ]
+        pairs = zip(TEXTS, BEAMS, strict=True)
+        expected = [similarity.compare([text] * 2, beams).max() for text, beams in pairs]
         np.testing.assert_allclose(written[measure].to_numpy(), expected)
         assert step.facts[f"mean_{measure}"] == pytest.approx(np.mean(expected), abs=1e-4)
         standardizer = fit_standardizer(TEXTS, np.array(expected, np.float32), mu=0.25)

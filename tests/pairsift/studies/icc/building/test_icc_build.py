@@ -103,23 +103,6 @@ def test_direct_mode_gives_the_scores_of_the_build(built, name):
     np.testing.assert_allclose(scores, expected, atol=2e-3)
 
 
-def test_new_annotations_rerun_only_the_last_steps(built, tmp_path):
-    root = tmp_path / "build"
-    shutil.copytree(built, root)
-    kept = [
-        root / "sba" / "bridge" / "model.safetensors",
-        root / "vba" / "distilled" / "model" / "model.safetensors",
-    ]
-    before = [path.stat().st_mtime_ns for path in kept]
-    shutil.rmtree(root / "icc")
-    build(config(f"icc.output={root}", "icc.annotations=null")).run()
-    assert [path.stat().st_mtime_ns for path in kept] == before
-    assert '"a": 13.2' in (root / "icc" / "combination" / "combination.json").read_text()
-    labels = [pq.read_table(r / "icc" / "combination" / "labels.parquet") for r in (root, built)]
-    assert labels[0]["sba"] == labels[1]["sba"]
-    assert labels[0]["label"] != labels[1]["label"]
-
-
 @pytest.mark.parametrize(
     "role", ["text_to_image.checkpoint", "image_captioner.checkpoint", "icc.llm", "icc.base"]
 )
@@ -129,18 +112,24 @@ def test_a_missing_model_is_reported_before_any_step(tmp_path, role):
     assert not (tmp_path / "build").exists()
 
 
-def test_a_finished_build_does_nothing_and_a_build_frees_its_models(built, tmp_path, monkeypatch):
+def test_new_annotations_rerun_only_the_last_steps(built, tmp_path, monkeypatch):
+    """The build frees its models, and once finished does nothing."""
     root = tmp_path / "build"
     shutil.copytree(built, root)
-    for step in ("sba", "icc"):
-        shutil.rmtree(root / step)
-    made = build(config(f"icc.output={root}"))
-    before = loaded_models()
+    kept = [root / name for name in ("sba/bridge/model.safetensors", "vba/distilled/model/model.safetensors")]
+    before = [path.stat().st_mtime_ns for path in kept]
+    shutil.rmtree(root / "icc")
+    made, models = build(config(f"icc.output={root}", "icc.annotations=null")), loaded_models()
     made.run()
-    assert loaded_models() == before
+    assert loaded_models() == models
+    assert [path.stat().st_mtime_ns for path in kept] == before
+    assert '"a": 13.2' in (root / "icc" / "combination" / "combination.json").read_text()
+    labels = [pq.read_table(r / "icc" / "combination" / "labels.parquet") for r in (root, built)]
+    assert labels[0]["sba"] == labels[1]["sba"]
+    assert labels[0]["label"] != labels[1]["label"]
     monkeypatch.setattr(ReconstructShard, "setup", None)  # would fail when called
     times = {p: p.stat().st_mtime_ns for p in root.rglob("*") if p.is_file()}
-    build(config(f"icc.output={root}")).run()
+    build(config(f"icc.output={root}", "icc.annotations=null")).run()
     assert {p: p.stat().st_mtime_ns for p in root.rglob("*") if p.is_file()} == times
 
 
@@ -167,7 +156,7 @@ def test_two_processes_build_once_and_train_as_one(built, tmp_path):
     assert drawn[0] == drawn[1]
     manifests = [(root / "icc" / "distilled" / "manifest.json").read_text() for root in (built, tmp_path)]
     losses = [json.loads(text)["facts"]["loss"] for text in manifests]
-    assert losses[0] == pytest.approx(losses[1], rel=0.2)  # each process draws dropout of its own
+    assert losses[0] == pytest.approx(losses[1], rel=0.2)  # each process draws other dropout
 
 
 def test_the_released_decoding_is_an_input_of_the_steps() -> None:

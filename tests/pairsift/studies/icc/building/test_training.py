@@ -1,25 +1,13 @@
 """How a step's batch is spread over devices and forward passes."""
 
-import json
 import math
-import os
-import shutil
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
-from filters.icc.sba import BRIDGE
 from pairsift.studies.icc.building import training
-from pairsift.studies.icc.building.training import IGNORED, Recipe, ShuffledEpochs, _bar, train
-from tests.demos import demo_model
-from tests.pairsift.studies.icc.building import launched
-
-ROOT = Path(launched.__file__).parents[5]
+from pairsift.studies.icc.building.training import IGNORED, Recipe, ShuffledEpochs, train
 
 
 @pytest.mark.parametrize(
@@ -49,16 +37,6 @@ def test_epochs_hold_every_item_once_in_another_order():
     second = [epochs[i] for i in range(len(epochs))]
     assert sorted(second[:10]) == sorted(first[:10])
     assert second != first
-
-
-def test_no_loss_is_shown_before_the_first():
-    shown = []
-    bar = _bar(object, lambda steps, text: shown.append((steps, text)))
-    bar.on_step_end(None, None, None)
-    bar.on_log(None, None, None, {"loss": 2.5})
-    bar.on_log(None, None, None, {"train_runtime": 1.0})
-    bar.on_step_end(None, None, None)
-    assert shown == [(1, ""), (1, "loss 2.5000")]
 
 
 class Line(torch.nn.Module):
@@ -114,16 +92,8 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatc
         return collated(rows)
 
     def run(name, collate=collated):
-        weights[name] = Line()
-        train(
-            weights[name],
-            items,
-            collate,
-            Recipe(5, 4, 0.05, 0.2),
-            tmp_path / name,
-            torch.device("cpu"),
-            "line",
-        )
+        weights[name], recipe = Line(), Recipe(5, 4, 0.05, 0.2)
+        train(weights[name], items, collate, recipe, tmp_path / name, torch.device("cpu"), "line")
 
     with pytest.raises(KeyboardInterrupt):
         run("cut", interrupted)
@@ -136,25 +106,3 @@ def test_an_interrupted_training_ends_with_the_same_weights(tmp_path, monkeypatc
     assert seen["batches"] < 15
     run("whole")
     torch.testing.assert_close(weights["cut"].weights, weights["whole"].weights)
-
-
-@pytest.mark.full
-def test_two_processes_train_as_one(tmp_path):
-    base = tmp_path / "base"
-    shutil.copytree(demo_model("roberta"), base)
-    config = json.loads((base / "config.json").read_text())
-    without_dropout = {
-        name: 0.0 for name in config if "dropout" in name
-    }  # each process draws dropout of its own
-    (base / "config.json").write_text(json.dumps(config | without_dropout))
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
-        [sys.executable, launched.__file__, str(base), str(tmp_path / "two")],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    two = json.loads(done.stdout.splitlines()[-1])
-    assert two == pytest.approx(launched.train(str(base), tmp_path / "one"), rel=1e-3)
-    one, other = (load_file(tmp_path / name / "bridge" / BRIDGE) for name in ("one", "two"))
-    for name, tensor in one.items():
-        torch.testing.assert_close(other[name], tensor, rtol=1e-2, atol=1e-4)

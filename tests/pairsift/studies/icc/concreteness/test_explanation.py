@@ -1,5 +1,6 @@
+import html
 import io
-from html.parser import HTMLParser
+import re
 
 import numpy as np
 import pytest
@@ -51,44 +52,22 @@ def test_a_contribution_is_the_loss_without_the_word() -> None:
         leave_one_out(Nothing(), "a dog")
 
 
-class Spans(HTMLParser):
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.spans: list[dict] = []
-        self.tags: set[str] = set()
-        self.texts: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.tags.add(tag)
-        if tag == "span":
-            self.spans.append(dict(attrs))
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-
 def test_the_page_colours_by_sign_and_size() -> None:
     words = (Word("dog", 2.0), Word("of", 0.0), Word("idea", -1.0), Word("x", None))
-    page = Spans(explanations_page([explanation(*words)]))
-    assert [span.get("style") for span in page.spans] == [
-        "background:rgba(46,160,67,0.85)",
-        "background:rgba(218,54,51,0.00)",
-        "background:rgba(218,54,51,0.42)",
-        None,
-    ]
-    assert [span.get("title") for span in page.spans] == ["+2.0000", "+0.0000", "-1.0000", None]
+    page = explanations_page([explanation(*words)])
+    colours = ["46,160,67,0.85", "218,54,51,0.00", "218,54,51,0.42"]
+    assert re.findall(r'background:rgba\((.*?)\)"', page) == colours
+    assert re.findall(r'<span[^>]* title="(.*?)"', page) == ["+2.0000", "+0.0000", "-1.0000"]
+    assert page.count("<span") == 4
 
 
 def test_captions_cannot_write_html() -> None:
     nasty = "<script>alert(1)</script>\"'&{x}"
-    page = explanations_page(
-        [Explanation(nasty, "<b>f</b>", {}, "k", 0.5, [Word(nasty, 1.0), Word(nasty, None)])]
-    )
-    found = Spans(page)
-    assert not {"script", "b"} & found.tags
-    assert found.texts.count(nasty) == 2
-    assert "<b>f</b>: 0.5000" in found.texts
+    words = [Word(nasty, 1.0), Word(nasty, None)]
+    page = explanations_page([Explanation(nasty, "<b>f</b>", {}, "k", 0.5, words)])
+    assert not re.search("<(script|b)>", page)
+    assert html.unescape(page).count(nasty) == 2
+    assert "&lt;b&gt;f&lt;/b&gt;: 0.5000" in page
 
 
 def test_the_terminal_shows_markup_as_text() -> None:

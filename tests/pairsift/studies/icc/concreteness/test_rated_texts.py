@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
-from pairsift.studies.icc.concreteness.rated_texts import (
-    read_annotations,
-    read_word_ratings,
-)
+from pairsift.studies.icc.concreteness.rated_texts import read_annotations, read_word_ratings
 from pairsift.studies.icc.demo_captions import demo_captions
 from tools.demo_world.concreteness import concreteness
 from tools.demo_world.draws import sample_draft

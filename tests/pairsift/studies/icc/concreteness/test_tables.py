@@ -26,9 +26,8 @@ SIGNED = "Correlation on {}, signed, with 95% bootstrap intervals"
 
 
 def test_methods_are_rows_as_in_table_3() -> None:
-    found = tables(
-        evaluation("icc", 0.725), evaluation("clip_stroop", -0.34), evaluation("clip_stroop", 0.62, "words")
-    )
+    clip = evaluation("clip_stroop", -0.34), evaluation("clip_stroop", 0.62, "words")
+    found = tables(evaluation("icc", 0.725), *clip)
     table = found[BY_METHOD]
     assert table.header == [
         "method", "words ρ", "words ρ_s", "words τ", "captions ρ", "captions ρ_s", "captions τ",
@@ -95,11 +94,8 @@ def test_the_lexicon_is_not_compared_with_its_own_ratings() -> None:
 
 def test_parts_of_pipelines_are_rows_as_in_table_6() -> None:
     sba = {"mode": "direct", "similarity": "edit", "llm": "/models/hub/meta-llama/Llama-2-7b"}
-    vba = {
-        "mode": "direct",
-        "similarity": "bertscore",
-        "captioner": {"checkpoint": "Salesforce/blip2-opt-2.7b"},
-    }
+    captioner = {"checkpoint": "Salesforce/blip2-opt-2.7b"}
+    vba = {"mode": "direct", "similarity": "bertscore", "captioner": captioner}
     found = tables(
         evaluation("vba", 0.6, config=vba),
         evaluation("sba", 0.53, config=sba),

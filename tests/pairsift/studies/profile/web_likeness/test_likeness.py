@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from rapidfuzz.distance import Levenshtein
 
+from pairsift.studies.profile.web_likeness import statistics
 from pairsift.studies.profile.web_likeness.statistics import (
     SIMILARITY,
     CharacterModel,
@@ -17,7 +18,7 @@ from pairsift.studies.profile.web_likeness.statistics import (
     trigram_perplexity,
 )
 
-FILES = [f"a photo x{n}.jpg" for n in range(500)]  # three of four words are those of all others
+FILES = [f"a photo x{n}.jpg" for n in range(500)]  # all captions share three of their four words
 
 
 def test_statistics_equal_those_by_hand() -> None:
@@ -35,9 +36,11 @@ def test_statistics_equal_those_by_hand() -> None:
     assert lengths == pytest.approx(np.mean([len(text) + 1 for text in FILES]), abs=0.5)
 
 
-def test_only_35000_words_are_used() -> None:
-    found = measure_likeness([f"a b c d e f {n}" for n in range(6_000)], None)
-    assert found.words == 35_000
+def test_only_35000_words_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert statistics.WORDS == 35_000
+    monkeypatch.setattr(statistics, "WORDS", 2_100)
+    found = measure_likeness([f"a b c d e f {n}" for n in range(600)], None)
+    assert found.words == 2_100
     assert (found.rated_words, found.other_words) == (None, None)
 
 
