@@ -27,12 +27,9 @@ def test_extras_are_those_of_pyproject() -> None:
 @pytest.mark.parametrize("name", EXTRAS)
 def test_absent_extra_names_the_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     hide_extra(name, monkeypatch)
-    with pytest.raises(
-        UserError, match=rf"^[^\n]+ needs [^\n]+; run `[^`]+ install [^`]+\[{name}\]'`$"
-    ) as raised:
+    modules = " and ".join(EXTRAS[name].modules)
+    with pytest.raises(UserError, match=rf"^[^\n]+ needs {modules}; run `[^`]+ install [^`]+\[{name}\]'`$"):
         require(name)
-    for module in EXTRAS[name].modules:
-        assert module in str(raised.value)
 
 
 def test_ray_engine_names_its_extra_when_made(monkeypatch: pytest.MonkeyPatch) -> None:
