@@ -64,7 +64,8 @@ def writable_folder(location: str, depth: int = DEPTH) -> Iterator[Path]:
             yield folder
         finally:
             if is_remote(location) and is_main_process():
-                _upload(folder, location.rstrip("/"), dict(_versions(folder).items() - copied.items()))
+                changed = dict(_versions(folder).items() - copied.items())
+                _upload(folder, location.rstrip("/"), changed)
 
 
 def _versions(folder: Path) -> dict[str, tuple[object, object]]:

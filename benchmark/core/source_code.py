@@ -55,21 +55,19 @@ def code_hash(of: type) -> str:
             continue
         file = getattr(sys.modules.get(name), "__file__", None)
         if file is None:  # defined in a notebook or at a prompt
-            parts[f"{name}.{base.__qualname__}"] = _hash_without_file(base)
+            try:
+                source = inspect.cleandoc("\n" + inspect.getsource(base))
+            except (OSError, TypeError):
+                log.warning(
+                    "the code of %s cannot be read: after editing it, use rescore=true", base.__qualname__
+                )
+                source = None
+            parts[f"{name}.{base.__qualname__}"] = "" if source is None else _hash(_nodes(source))
         elif installed := _installed_distribution(Path(file), name):
             parts[installed] = version(installed)
         else:
             _add_module(parts, Path(file).resolve(), name)
     return hash_text("\n".join(f"{name} {parts[name]}" for name in sorted(parts)))
-
-
-def _hash_without_file(of: type) -> str:
-    try:
-        source = inspect.cleandoc("\n" + inspect.getsource(of))
-    except (OSError, TypeError):
-        log.warning("the code of %s cannot be read: after editing it, use rescore=true", of.__qualname__)
-        return ""
-    return _hash(_nodes(source))
 
 
 def _installed_distribution(file: Path, module: str) -> str | None:

@@ -20,7 +20,7 @@ from urllib.parse import SplitResult, urlsplit
 import huggingface_hub.constants  # its other parts are imported when they are used
 
 from benchmark.core.errors import UserError
-from benchmark.core.extras import program, require
+from benchmark.core.extras import require
 from benchmark.core.paths import user_path
 from benchmark.core.prefetch import prefetch_map
 
@@ -308,7 +308,7 @@ def _attempt(url: str, action: Callable[[], T]) -> T:
                 raise
             reason, is_final = _diagnose(error)
             if reason.startswith(DENIED) and _protocol(url) == _HUB:
-                reason = f"{DENIED}; run `{program('hf')} auth login`, and ask for access on its page"
+                reason = f"{DENIED}; run `hf auth login`, and ask for access on its page"
             if number == attempts or is_final:
                 times = f" ({number} attempts)" if number > 1 else ""
                 raise StorageError(f"{url}: {reason}{times}") from error

@@ -204,6 +204,14 @@ def search_sorted(high: Words, low: Words, uids: UidArray) -> npt.NDArray[np.int
     return np.where(known, rows, -1)
 
 
+def take_first(rows: npt.NDArray[np.int64], taken: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return the positions, ascending, of the first of equal `rows` not yet `taken`, and mark these; -1 is no row."""
+    first = np.sort(np.unique(rows, return_index=True)[1])
+    first = first[(rows[first] >= 0) & ~taken[rows[first]]]
+    taken[rows[first]] = True
+    return first
+
+
 def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:
     """Return the positions in `haystack` of the `needles`, -1 for one that is not there; see `UidIndex`."""
     return UidIndex(haystack).find(needles)

@@ -47,7 +47,7 @@ def _check(subset: Subset, rows: npt.NDArray[np.int64]) -> dict[str, str]:
 
 
 def _reasons(subset: Subset, rows: npt.NDArray[np.int64]) -> dict[str, str]:
-    """Return the uids of the rows whose image cannot be decoded, and why."""
+    """Return the uids of the rows with an image that cannot be decoded, and why."""
     reasons = {}
     for row in rows:
         try:

@@ -15,7 +15,7 @@ from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.progress import tracked
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, find_uids, sort_uids, unite_uids
-from benchmark.engine.base import Engine
+from benchmark.engine.base import Engine, Work
 from benchmark.pool.layout import Shard
 from benchmark.pool.other_captions import OtherCaptions
 from benchmark.pool.pool import Pool
@@ -157,20 +157,12 @@ def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[Sha
     return replaced
 
 
-class IndexTar:
-    """Makes the index of a local tar and leaves it in the cache.
-
-    Args:
-        pool: the pool of the tars.
-        tars: how many there are in all.
-    """
+class IndexTar(Work[Shard, int]):
+    """Makes the index of a local tar of `pool`, one of so many `tars`, and leaves it in the cache."""
 
     def __init__(self, pool: Pool, tars: int) -> None:
         self.pool = pool
         self.light = tars < _LIGHT
-
-    def setup(self, device: str) -> None:
-        """Load nothing."""
 
     def __call__(self, shard: Shard) -> int:
         """Index one tar; return its number of samples."""
