@@ -90,8 +90,12 @@ def _split(url: str) -> SplitResult:
 def list_folder(url: str) -> list[Entry]:
     """Return the files and folders in a folder, sorted by URL; [] if it is missing. A web page tells no sizes."""
     if not is_remote(url):
+        # Without fsspec, whose import takes longer than all else that a selection reads. A link has the size and time
+        # of its target; broken links are left out.
         folder = user_path(url).absolute()
-        return _attempt(url, lambda: _list_here(folder)) if folder.is_dir() else []
+        paths = _attempt(url, lambda: sorted(folder.iterdir())) if folder.is_dir() else []
+        about = {path: path.stat() for path in paths if path.exists()}
+        return [Entry(f"file://{p}", S_ISDIR(of.st_mode), of.st_size, of.st_mtime) for p, of in about.items()]
     filesystem, path = _file_system(url)
     filesystem.invalidate_cache()
     root = path.rstrip("/") + "/"
@@ -106,18 +110,6 @@ def list_folder(url: str) -> list[Entry]:
         i for i in listed if i["name"].startswith(root) and "/" not in i["name"][len(root) :].rstrip("/")
     ]
     return sorted((_entry(filesystem, i) for i in inside if i["name"] != root), key=lambda entry: entry.url)
-
-
-def _list_here(folder: Path) -> list[Entry]:
-    """List a folder of this machine without fsspec, whose import takes longer than all else that a selection reads.
-
-    A link has the size and time of its target; broken links are left out.
-    """
-    about = {path: path.stat() for path in sorted(folder.iterdir()) if path.exists()}
-    return [
-        Entry(f"file://{path}", S_ISDIR(stat.st_mode), stat.st_size, stat.st_mtime)
-        for path, stat in about.items()
-    ]
 
 
 def list_files(url: str, depth: int = 0) -> dict[str, Entry]:

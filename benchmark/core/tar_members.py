@@ -55,19 +55,6 @@ def split_name(name: str) -> tuple[str, str]:
     return f"{folder}{slash}{stem}", extension
 
 
-def padded(size: int) -> int:
-    """Return the bytes that `size` bytes of data take in a tar."""
-    return -(-size // BLOCK) * BLOCK
-
-
-class _Header(NamedTuple):
-    """What a header says by itself: the letter of its kind, name, and size of its data in bytes."""
-
-    kind: bytes
-    name: str
-    size: int
-
-
 @dataclass
 class _Extension:
     """What the headers before that of a file say of it; None for nothing."""
@@ -110,19 +97,20 @@ def tar_members(file: BinaryIO, drops: Counter[str], start: int = 0) -> Iterator
         if at != expected:
             corrupt, extension = True, None
         extension = extension or _Extension(at)
-        before_a_file = header.kind in _BEFORE_A_FILE
-        stated = header.size if extension.size is None or before_a_file else extension.size
-        data, size = at + BLOCK, 0 if header.kind in _WITHOUT_DATA else stated
+        kind, name, own_size = header
+        before_a_file = kind in _BEFORE_A_FILE
+        stated = own_size if extension.size is None or before_a_file else extension.size
+        data, size = at + BLOCK, 0 if kind in _WITHOUT_DATA else stated
         whole = data + size <= length
-        at = expected = data + padded(size) if whole else data
-        if not whole or header.kind == _SPARSE or (before_a_file and size > MAX_EXTENDED):
+        at = expected = data + size + -size % BLOCK if whole else data
+        if not whole or kind == _SPARSE or (before_a_file and size > MAX_EXTENDED):
             extension.broken = True
         elif before_a_file:
-            extension.add(header.kind, _read(file, data, size))
+            extension.add(kind, _read(file, data, size))
         if before_a_file:
             continue
-        if header.kind in _FILES and not extension.broken:
-            yield Member(extension.name or header.name, extension.start, data, size, expected)
+        if kind in _FILES and not extension.broken:
+            yield Member(extension.name or name, extension.start, data, size, expected)
         corrupt |= extension.broken
         extension = None
     if corrupt or extension is not None or _read(file, expected, BLOCK) != bytes(BLOCK):
@@ -134,10 +122,14 @@ def _read(file: BinaryIO, start: int, size: int) -> bytes:
     return file.read(size)
 
 
-def _parse(block: bytes) -> _Header | None:
-    """Return the header in a block; None for a block that is not one."""
-    checksum = _number(block[_CHECKSUM])
-    if checksum is None or not _adds_up(block, checksum):
+def _parse(block: bytes) -> tuple[bytes, str, int] | None:
+    """Return the letter of the kind, the name and the size that a header states; None for a block that is not one.
+
+    The bytes of a header add up to its checksum, as unsigned or as signed ones: some programs use these.
+    """
+    rest, checksum = block[:148] + block[156:], _number(block[_CHECKSUM])
+    excess = sum(rest) + _SPACES - (checksum or 0)
+    if checksum is None or excess not in (0, 256 * len(rest.translate(None, _LOWER_HALF))):
         return None
     size, *others = (_number(block[field]) for field in _NUMBERS)
     if size is None or not 0 <= size < _ABSURD or None in others:
@@ -147,14 +139,7 @@ def _parse(block: bytes) -> _Header | None:
         kind = b"5"
     if kind not in _OF_GNU and (prefix := _text(block[345:500])):
         name = f"{prefix}/{name}"
-    return _Header(kind, name, size)
-
-
-def _adds_up(block: bytes, checksum: int) -> bool:
-    """Tell whether the bytes of a header add up to its checksum, as unsigned or as signed ones: some use these."""
-    rest = block[:148] + block[156:]
-    excess = sum(rest) + _SPACES - checksum
-    return excess == 0 or excess == 256 * len(rest.translate(None, _LOWER_HALF))
+    return kind, name, size
 
 
 def _number(field: bytes) -> int | None:

@@ -95,7 +95,8 @@ class MappedCorpus:
         """Yield what the array needs of each file: positions (m,), and rows (m, d)."""
         taken = np.zeros(len(self.uids), bool)
         for table in self._tables():
-            rows = _distinct(table)
+            order = sort_uids(table.uids)
+            rows = order[first_of_each(table.uids[order][::-1])[::-1]]  # of equal uids the last
             positions = self.uids.find(table.uids[rows])
             needed = np.flatnonzero(positions >= 0)
             needed = needed[~taken[positions[needed]]]
@@ -133,12 +134,6 @@ class _WritePiece:
     def __call__(self, piece: int) -> None:
         """Compute and write one piece."""
         save_array(self.paths[piece], self.work(piece))
-
-
-def _distinct(table: FeatureTable) -> npt.NDArray[np.int64]:
-    """Return the rows of the different uids of one file in ascending order; of equal uids the last."""
-    order = sort_uids(table.uids)
-    return order[first_of_each(table.uids[order][::-1])[::-1]]
 
 
 def fit_on_corpus(pool: Pool, scorer: CorpusFilter, engine: Engine, survivors: Path | None = None) -> Seconds:
