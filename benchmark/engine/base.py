@@ -23,6 +23,7 @@ class Work(Protocol, Generic[Piece_contra, T_co]):
 
         The device is a name, as work without models needs no torch.
         """
+        return
 
     def __call__(self, piece: Piece_contra, /) -> T_co:
         """Do the work of one piece."""
