@@ -26,12 +26,12 @@ def to_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
 
 
 def to_mask(column: pa.BooleanArray | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    """Return n truth values without missing ones, shape (n,)."""
+    """Return n truth values, none of them missing, shape (n,)."""
     return to_numpy(column.cast(pa.uint8())).view(bool)
 
 
 def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
-    """Return n integers or floats, shape (n,), as an Arrow array; strided ones are copied."""
+    """Return n integers or floats, shape (n,), as an Arrow array; strided arrays are copied."""
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
@@ -68,5 +68,5 @@ def map_arrow(path: Path) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def _bounds(values: Sequence[Sized]) -> npt.NDArray[np.int64]:
-    """Return where each of n values begins among all, and where the last ends, shape (n + 1,)."""
+    """Return the offset of each of n values in all of them joined, and the end of the last, shape (n + 1,)."""
     return np.cumsum([0, *map(len, values)], dtype=np.int64)

@@ -79,7 +79,7 @@ def install_command(extra: str) -> str:
 
 
 def packages_command(*packages: str) -> str:
-    """Return the command that installs packages into this environment, by uv if it has no pip."""
+    """Return the command that installs packages into this environment, by uv if pip is not there."""
     python = shlex.quote(sys.executable)
     installer = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return " ".join([installer, *map(shlex.quote, packages)])

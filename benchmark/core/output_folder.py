@@ -87,7 +87,7 @@ def _upload(folder: Path, url: str, names: Collection[str]) -> None:
 
 
 class OutputFolder:
-    """A folder, given by path or URL, to which files such as ``shards/00000000.tar`` are written whole."""
+    """A folder, given by path or URL. Files such as ``shards/00000000.tar`` are written to it whole."""
 
     def __init__(self, location: str | Path) -> None:
         self.location = str(location).rstrip("/")
@@ -97,7 +97,7 @@ class OutputFolder:
                 raise UserError(f"{location} is a file; give a folder")
 
     def names(self, folder: str = "") -> set[str]:
-        """Return the names of the files and folders in it, or in a `folder` of it; hidden ones are left out."""
+        """Return the names of the files and folders in it, or in a `folder` of it; hidden names are left out."""
         entries = list_folder(f"{self.location}/{folder}".rstrip("/"))
         return {entry.name for entry in entries if not entry.name.startswith(".")}
 

@@ -39,7 +39,7 @@ class LeftOut:
 
 
 class UnreadableError(Exception):
-    """A file that is no readable record; the message is its reason, in one line."""
+    """A file that is not a readable record; the message is its reason, in one line."""
 
 
 class Record(Protocol):
@@ -50,7 +50,7 @@ class Record(Protocol):
 
     @property
     def run_id(self) -> str:
-        """A readable name and a hash of what the record depends on."""
+        """A readable name and a hash of the inputs of the record."""
 
 
 R = TypeVar("R", bound=Record)
@@ -59,7 +59,7 @@ R = TypeVar("R", bound=Record)
 def write_record(results: Path, record: Record) -> Path:
     """Write the record to its folder below `results` as ``<run_id>.json``, whole or not at all; return the path.
 
-    Its paths are portable, its URLs are without credentials, and its checksum tells whether the file was changed.
+    Its paths are portable, its URLs are without credentials, and its checksum shows whether the file was changed.
     """
     schema = record.SCHEMA
     path = results / schema.folder / f"{record.run_id}.json"
@@ -98,7 +98,7 @@ def read_records(results: Path, record_type: type[R]) -> list[R]:
 
 
 def warn_of(left_out: Iterable[LeftOut]) -> None:
-    """Log a warning per reason for which files are left out; it names the first of them."""
+    """Log a warning per reason for leaving files out; it names the first file."""
     by_reason: dict[str, list[Path]] = defaultdict(list)
     for file in left_out:
         by_reason[file.reason].append(file.path)

@@ -88,10 +88,10 @@ def _split(url: str) -> SplitResult:
 
 
 def list_folder(url: str) -> list[Entry]:
-    """Return the files and folders in a folder, sorted by URL; [] if it is missing. A web page tells no sizes."""
+    """Return the files and folders in a folder, sorted by URL; [] if it is missing. A web page lists no sizes."""
     if not is_remote(url):
-        # Without fsspec, whose import takes longer than all else that a selection reads. A link has the size and time
-        # of its target; broken links are left out.
+        # Without fsspec: importing it takes longer than all else in a selection. A link has the size and time of
+        # its target; broken links are left out.
         folder = user_path(url).absolute()
         paths = _attempt(url, lambda: sorted(folder.iterdir())) if folder.is_dir() else []
         about = {path: path.stat() for path in paths if path.exists()}
@@ -113,7 +113,7 @@ def list_folder(url: str) -> list[Entry]:
 
 
 def list_files(url: str, depth: int = 0) -> dict[str, Entry]:
-    """Return the files in a folder, and in its folders down to `depth`, by their paths in it; no hidden ones."""
+    """Return the files in a folder and its folders down to `depth`, by their paths in it, without hidden files."""
     files: dict[str, Entry] = {}
     for entry in list_folder(url):
         if entry.name.startswith("."):
@@ -200,7 +200,7 @@ def check_writable(url: str) -> None:
 
 
 def upload(path: Path, url: str) -> None:
-    """Copy a local file to `url`, where it appears whole."""
+    """Copy a local file to `url`; it appears there whole."""
     check_writable(url)
     filesystem, remote = _file_system(url)
     _attempt(url, lambda: filesystem.put_file(str(path), remote))
@@ -208,7 +208,7 @@ def upload(path: Path, url: str) -> None:
 
 @contextmanager
 def open_file(url: str, ahead: bool = False) -> Iterator[BinaryIO]:
-    """Open a file to read at any offset; one that only comes whole is first copied to a temporary file.
+    """Open a file to read at any offset; a file that only comes whole is first copied to a temporary file.
 
     Args:
         ahead: whether it is read from front to back: the next `CHUNK` is then fetched while one is read.

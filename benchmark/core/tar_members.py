@@ -1,9 +1,9 @@
 """The files in a tar, whatever its headers say, read in linear time and bounded memory; and written.
 
-`tarfile` is not used on what others wrote: a size below zero or a long number in an extended header keeps it busy for
+`tarfile` is not used on files of others: a size below zero or a long number in an extended header keeps it busy for
 ever (CVE-2025-8194, CVE-2024-6232), and an extended header of any length comes into memory. This reader finds the
-files that `tarfile` finds. What is impossible costs its own file alone: the search goes on behind its header. Global
-headers are skipped: names and sizes, which alone count here, cannot be those of all files.
+files that `tarfile` finds. An impossible header costs only its own file: the search goes on behind its header. Global
+headers are skipped: only names and sizes count here, and no name or size is that of all files.
 """
 
 import io
@@ -39,16 +39,16 @@ class Member(NamedTuple):
     """A regular file in a tar."""
 
     name: str  # its path in the tar
-    start: int  # where its header begins, or the first of the extended ones before it
-    offset: int  # where its data begin
+    start: int  # offset of its header, or of the first extended header before it
+    offset: int  # offset of its data
     size: int  # of its data, in bytes
-    end: int  # where the next header begins, after the padding
+    end: int  # offset of the next header, after the padding
 
 
 def split_name(name: str) -> tuple[str, str]:
     """Return the key and the extension of a member by webdataset's rule: the first dot of a file's name ends the key.
 
-    The file has no name before that dot if another program hides it, as macOS does with ``._0.jpg``.
+    A file lacks a name before that dot if another program hides it, as macOS does with ``._0.jpg``.
     """
     folder, slash, base = name.rpartition("/")
     stem, _, extension = base.partition(".")
@@ -87,7 +87,7 @@ def tar_members(file: BinaryIO, drops: Counter[str], start: int = 0) -> Iterator
     Damage, a cut end included, is counted once in `drops`. The caller may read from `file` between two members.
     """
     length = file.seek(0, io.SEEK_END)
-    at = expected = start  # where the next header is looked for, and where it must be
+    at = expected = start  # where the next header is searched, and its expected offset
     corrupt = False
     extension: _Extension | None = None
     while len(block := _read(file, at, BLOCK)) == BLOCK:
@@ -125,7 +125,7 @@ def _read(file: BinaryIO, start: int, size: int) -> bytes:
 def _parse(block: bytes) -> tuple[bytes, str, int] | None:
     """Return the letter of the kind, the name and the size that a header states; None for a block that is not one.
 
-    The bytes of a header add up to its checksum, as unsigned or as signed ones: some programs use these.
+    The bytes of a header add up to its checksum, as unsigned bytes or, by some programs, as signed bytes.
     """
     rest, checksum = block[:148] + block[156:], _number(block[_CHECKSUM])
     excess = sum(rest) + _SPACES - (checksum or 0)
@@ -143,7 +143,7 @@ def _parse(block: bytes) -> tuple[bytes, str, int] | None:
 
 
 def _number(field: bytes) -> int | None:
-    """Return a number in octal digits, or in base 256 as GNU tar writes long ones; None if it is neither."""
+    """Return a number in octal digits, or in base 256 as GNU tar writes long numbers; None if it is neither."""
     if field[0] in (0x80, 0xFF):
         return int.from_bytes(field[1:], "big") - (256 ** (len(field) - 1) if field[0] == 0xFF else 0)
     digits = field.partition(b"\0")[0].strip()

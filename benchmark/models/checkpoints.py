@@ -107,7 +107,7 @@ def load_pretrained(loader: str | Any, name: str, **options: Any) -> Any:
 
     `loader` is a class of transformers by its name, such as ``"AutoTokenizer"``, or a class of another library.
     Raises `UserError` if files are missing or do not fit. For a tokenizer without files, transformers would make an
-    empty one that knows no word.
+    empty tokenizer.
     """
     import transformers
 

@@ -1,7 +1,7 @@
 """The selected samples of a pool without local tars, copied into tars of the cache: by ranges of indexed remote tars.
 
 The members of a sample are copied byte for byte with their headers, so the ranges one after the other are a tar. A
-tar whose index is not in the cache is downloaded once, for its index and its samples: to find a member one needs the
+tar without an index in the cache is downloaded once, for its index and its samples: to find a member one needs the
 header before it, and that many small requests take longer than one stream (docs/own_pool.md has the figures).
 """
 

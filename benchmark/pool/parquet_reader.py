@@ -101,7 +101,7 @@ def read_rows(
 
 
 def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
-    """Return the rows of a column whose uid is well-formed, and these uids; see `encode_uid_column`."""
+    """Return the rows of a column with a well-formed uid, and these uids; see `encode_uid_column`."""
     if is_bytes_of_uids(column):
         well_formed = column.is_valid()
     elif is_text(column.type):
@@ -146,7 +146,7 @@ def _at(column: pa.Array, rows: _Rows) -> pa.Array:
 
 
 def downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
-    """Return the rows whose download did not fail; without a status none did."""
+    """Return the rows without a failed download; without a status no download failed."""
     if pa.types.is_dictionary(status.type):
         status = status.dictionary_decode()
     failed = status.is_valid()

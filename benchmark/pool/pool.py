@@ -196,8 +196,8 @@ class Pool:
     def local(self, shard: Shard) -> Iterator[Path]:
         """Yield the path of a local tar of `shard`; a remote one is downloaded, and removed afterwards.
 
-        So is the tar that is written from a parquet with images. What a killed process has downloaded stays, and the
-        next one goes on from there.
+        So is the tar that is written from a parquet with images. A killed download stays, and the next process
+        continues it.
         """
         if self.is_local:
             yield shard.path

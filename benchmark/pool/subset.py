@@ -39,7 +39,7 @@ class Subset:
     """Random access to the selected samples of a local pool, in the order of their uids, with their other captions.
 
     ``subset[i]`` returns a `Sample`, or raises `SampleError` when its image cannot be decoded. Picklable, for
-    loader workers. `missing` counts, by reason, selected uids that no tar holds and samples whose captions differ
+    loader workers. `missing` counts, by reason, selected uids that no tar holds and samples with captions that differ
     among the pool's files; `uids` are in order, `epochs` holds the indices of each epoch, `urls` the tars.
 
     Args:
@@ -47,7 +47,7 @@ class Subset:
         uids: all selected uids.
         epochs: the uids of each epoch, where epochs differ; each sorted, each uid once.
         captions: other captions of the samples.
-        metadata: the pool whose metadata holds the captions that count, if it is not `pool`.
+        metadata: the pool with the metadata captions that count, if it is not `pool`.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ from benchmark.pool.tar_samples import parse_json
 
 METADATA = "metadata"  # the folder
 NAME = "{:08d}"  # of a tar, by its number
-STAMP = "pairsift_stamp"  # a field of each JSON, by which a stream knows a sample again
+STAMP = "pairsift_stamp"  # a field of each JSON: a stream recognises the sample by it
 # Bytes per tar that is open: a megabyte leaves the processor's cache, which takes twice the time.
 _BUFFER = 2**17
 _LIGHT = 100_000  # samples, which take ten seconds

@@ -1,6 +1,6 @@
 """One pass over a tar: every sample's uid and caption, and the offset of its image.
 
-Scoring and training read images by these offsets, so samples whose members are not contiguous stay whole and
+Scoring and training read images by these offsets, so samples with scattered members stay whole and
 a broken header costs only its own member.
 """
 

@@ -40,7 +40,7 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Path | None = None) -> di
 def save_survivors(pool: Pool, uids: UidArray) -> Path:
     """Write the sorted uids that a cascade's earlier filters keep, for the statistics of later filters, to the cache.
 
-    Returns the path, whose name is their hash.
+    Returns the path; its name is their hash.
     """
     path = cache_folder("survivors", pool.key) / f"{hash_bytes(uids.tobytes(), 16)}.npy"
     if not intact(path):

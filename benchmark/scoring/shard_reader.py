@@ -157,7 +157,7 @@ def take_among(batches: Iterable[Batch], uids: UidIndex | MappedUids | None) -> 
 class PoolBatches(Iterable[Batch]):
     """The batches of a pool for a reader, for `Filter.fit`; picklable, and can be iterated several times.
 
-    Only pairs `among` the given uids and of the given `shards` are read; by default all, one of which must be usable.
+    Only pairs `among` the given uids and of the given `shards` are read; by default all, and one must be usable.
     """
 
     pool: Pool
