@@ -277,11 +277,9 @@ class PoolFields:
         if "<" in kind and not _TEXT.match(kind):  # nested; of other types some files may hold text
             raise UserError(f"pool {self._pool}: {self.naming_hint()}")
         if present and missing:
-            hint = did_you_mean(missing[0], present)
-            if missing[0] == "nsfw":
-                hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
-            if missing[0] == "text":
-                hint = self.naming_hint()
+            nsfw = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
+            hints = {"nsfw": nsfw, "text": self.naming_hint()}
+            hint = hints.get(missing[0]) or did_you_mean(missing[0], present)
             raise UserError(f"pool {self._pool} has no column {missing[0]!r} in its metadata; {hint}")
 
     def naming_hint(self) -> str:
