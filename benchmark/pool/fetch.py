@@ -45,7 +45,6 @@ def fetch_subset(pool: Pool, uids: UidArray, others: Pool | None = None) -> Pool
         fetched = [folder / "sample_ids.npy", *whole_files(folder / "shards", "*.tar")]
         if not all(intact(path) for path in fetched):
             log.info("subset: fetching %s samples of pool %s to %s", f"{len(distinct):,}", pool.name, folder)
-            (folder / "shards").mkdir(parents=True, exist_ok=True)
             wanted = UidIndex(distinct)
             for number, shard in enumerate(tracked("fetch", shards, len(shards), "shards")):
                 path = folder / "shards" / f"{number:08d}.tar"  # for each that holds any; in the pool's order

@@ -53,7 +53,7 @@ SAMPLE_FIELDS = frozenset({"image", "text"})
 NUMBERS = (int, float, Decimal)
 # What to do about a pool without usable pairs, by the first of these reasons that it has.
 HINTS = {
-    KEY_WITH_DOT: "names of files in tars must have one dot, at which webdataset ends the key: write the tars again,"
+    KEY_WITH_DOT: "names of files in tars must have one dot, as webdataset ends the key there: write the tars again,"
     " with names such as photo_00021.jpg",
     UID_INVALID: "a uid must be 32 hexadecimal digits or a UUID: name another column with pool.columns.uid=NAME, or"
     " rename it, as pairs without uid get a hash of url and caption",

@@ -16,7 +16,7 @@ from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import tar_reader
 from benchmark.pool.pool import Pool
-from benchmark.scoring import shard_reader, shard_work
+from benchmark.scoring import shard_reader
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_parts import read_part, read_part_info
 from benchmark.scoring.score_pool import score_pool
@@ -161,11 +161,9 @@ def test_only_shards_without_scores_are_read(pool: Pool, decoded: list[int]) -> 
     assert made() == whole
 
 
-def test_what_one_filter_lacks_is_left_to_it(
-    pool: Pool, decoded: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shard_work, "run_on_shards", None)
+def test_what_one_filter_lacks_is_left_to_it(pool: Pool, decoded: list[int]) -> None:
     extract_shared(pool, [Flat(), Flat()], ONE)
+    assert not decoded
     score_pool(pool, Bright(), ONE)
     decoded.clear()
     extract_shared(pool, [Bright(), Contrasted()], ONE)
