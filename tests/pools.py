@@ -5,6 +5,7 @@ import json
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def hashed_uids(count: int) -> UidArray:
     return encode_uids([make_uid("", str(row)) for row in range(count)])
 
 
+@cache
 def jpeg(seed: int, size: int = 32) -> bytes:
     rng = np.random.default_rng(seed)
     pixels = rng.integers(0, 256, (size // 8, size // 8, 3), dtype=np.uint8)

@@ -18,7 +18,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from benchmark.cli.settings import setting_types, task_types
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name, fits, plain_type, requirement
-from benchmark.core.sanitize import map_texts
+from benchmark.core.sanitize import map_values
 from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
 
 # Keys of a node with a `_target_` that are not arguments of its class.
@@ -101,7 +101,7 @@ class _Check:
             return
         unresolved: Any = OmegaConf.to_container(node)
         if "${" in str(unresolved[key]) and not fits(value, kind):
-            node[key] = value = map_texts(value, _decoded)
+            node[key] = value = map_values(value, str, _decoded)
         if not fits(value, kind):
             yield f"{name}={shown_value(value)} must be {requirement(kind)}{_remedy(name, value, kind)}"
         elif _has_nan(value):

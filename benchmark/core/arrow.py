@@ -1,12 +1,16 @@
 """Columns from Arrow and to it without pandas, which pyarrow's own ways import; numbers without a copy."""
 
-from collections.abc import Sequence, Sized
+import json
+from collections.abc import Mapping, Sequence, Sized
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from benchmark.core.paths import atomic_write
 
 # What pyarrow raises for a damaged file; even the names of columns may not be text.
 DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
@@ -22,12 +26,12 @@ def to_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
 
 
 def to_mask(column: pa.BooleanArray | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    """Return n truth values without missing ones, shape (n,)."""
+    """Return n truth values, none of them missing, shape (n,)."""
     return to_numpy(column.cast(pa.uint8())).view(bool)
 
 
 def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
-    """Return n integers or floats, shape (n,), as an Arrow array; strided ones are copied."""
+    """Return n integers or floats, shape (n,), as an Arrow array; strided arrays are copied."""
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
@@ -49,6 +53,20 @@ def from_lists(values: Sequence[Sequence[int]]) -> pa.LargeListArray:
     return pa.LargeListArray.from_arrays(from_numpy(_bounds(values)), from_numpy(joined))
 
 
+def write_arrow(path: Path, columns: Mapping[str, Any], info: Mapping[str, Any]) -> None:
+    """Write a table to an Arrow file; each value of `info` is kept in it as JSON."""
+    table = pa.table(columns).replace_schema_metadata({name: json.dumps(of) for name, of in info.items()})
+    with atomic_write(path) as temporary, pa.ipc.new_file(str(temporary), table.schema) as writer:
+        writer.write_table(table)
+
+
+def map_arrow(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """Return the table and the `info` that `write_arrow` wrote: only what is read comes into memory."""
+    with pa.memory_map(str(path)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    return table, {name.decode(): json.loads(of) for name, of in table.schema.metadata.items()}
+
+
 def _bounds(values: Sequence[Sized]) -> npt.NDArray[np.int64]:
-    """Return where each of n values begins among all, and where the last ends, shape (n + 1,)."""
+    """Return the offset of each of n values in all of them joined, and the end of the last, shape (n + 1,)."""
     return np.cumsum([0, *map(len, values)], dtype=np.int64)

@@ -1,11 +1,9 @@
 """Optional dependencies: what each extra is needed for, and the command that installs it in this environment."""
 
 import shlex
-import shutil
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 
 from benchmark.core.errors import UserError
 from benchmark.core.paths import CHECKOUT
@@ -81,13 +79,7 @@ def install_command(extra: str) -> str:
 
 
 def packages_command(*packages: str) -> str:
-    """Return the command that installs packages into this environment, by uv if it has no pip."""
+    """Return the command that installs packages into this environment, by uv if pip is not there."""
     python = shlex.quote(sys.executable)
     installer = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return " ".join([installer, *map(shlex.quote, packages)])
-
-
-def program(name: str) -> str:
-    """Return how to call a program of this environment: by its path where another or none is on the PATH."""
-    own = Path(sys.executable).parent / name
-    return shlex.quote(str(own)) if own.is_file() and shutil.which(name) != str(own) else name

@@ -42,15 +42,13 @@ def fetch_members(url: str, members: Mapping[Path, str]) -> None:
             if absent := set(missing.values()) - set(archive.namelist()):
                 raise storage.StorageError(f"{url} has no member {min(absent)}")
             for path, name in missing.items():
-                data = _read(archive, name, url)
+                try:
+                    data = archive.read(name)
+                except (BadZipFile, zlib.error, EOFError):
+                    raise storage.StorageError(
+                        f"{url}: {name} is damaged; run the same command again"
+                    ) from None
                 with atomic_write(path) as temporary:
                     temporary.write_bytes(data)
     except (BadZipFile, ValueError) as error:
         raise storage.StorageError(f"{url} must be a zip ({error})") from None
-
-
-def _read(archive: ZipFile, name: str, url: str) -> bytes:
-    try:
-        return archive.read(name)
-    except (BadZipFile, zlib.error, EOFError):
-        raise storage.StorageError(f"{url}: {name} is damaged; run the same command again") from None

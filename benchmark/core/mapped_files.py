@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -76,18 +76,17 @@ class LazyArray(MappedArray):
         fill: Callable[[npt.NDArray[Any]], None],
     ) -> None:
         super().__init__(path)
-        self._shape = shape
-        self._write = partial(write_array, path, shape, dtype, fill)
+        self._inputs = path, shape, dtype, fill
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Its shape."""
-        return self._shape
+        return self._inputs[1]
 
     @cached_property
     def path(self) -> Path:
         """The file, which is written first if it is missing."""
-        return self._write().path
+        return write_array(*self._inputs).path
 
 
 def new_mapped(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:

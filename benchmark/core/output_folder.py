@@ -64,7 +64,8 @@ def writable_folder(location: str, depth: int = DEPTH) -> Iterator[Path]:
             yield folder
         finally:
             if is_remote(location) and is_main_process():
-                _upload(folder, location.rstrip("/"), dict(_versions(folder).items() - copied.items()))
+                changed = dict(_versions(folder).items() - copied.items())
+                _upload(folder, location.rstrip("/"), changed)
 
 
 def _versions(folder: Path) -> dict[str, tuple[object, object]]:
@@ -86,7 +87,7 @@ def _upload(folder: Path, url: str, names: Collection[str]) -> None:
 
 
 class OutputFolder:
-    """A folder, given by path or URL, to which files such as ``shards/00000000.tar`` are written whole."""
+    """A folder, given by path or URL. Files such as ``shards/00000000.tar`` are written to it whole."""
 
     def __init__(self, location: str | Path) -> None:
         self.location = str(location).rstrip("/")
@@ -96,7 +97,7 @@ class OutputFolder:
                 raise UserError(f"{location} is a file; give a folder")
 
     def names(self, folder: str = "") -> set[str]:
-        """Return the names of the files and folders in it, or in a `folder` of it; hidden ones are left out."""
+        """Return the names of the files and folders in it, or in a `folder` of it; hidden names are left out."""
         entries = list_folder(f"{self.location}/{folder}".rstrip("/"))
         return {entry.name for entry in entries if not entry.name.startswith(".")}
 

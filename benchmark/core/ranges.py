@@ -71,6 +71,9 @@ def _declared_ranges(construct: Callable[..., None]) -> dict[str, Any]:
     return {n: kind for n, kind in hints.items() if "Any" not in str(kind) and not isinstance(kind, type)}
 
 
+_adapter = functools.cache(TypeAdapter)
+
+
 def fits(value: Any, kind: Any) -> bool:
     """Return whether a value has a type, in its range; text is not a number, nor is a truth value."""
     try:
@@ -78,11 +81,6 @@ def fits(value: Any, kind: Any) -> bool:
     except ValidationError:
         return False
     return True
-
-
-@functools.cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
 
 
 def plain_type(hint: Any) -> Any:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchmark.core.hashes import hash_text
 from benchmark.core.paths import portable_paths, write_text
-from benchmark.core.sanitize import map_texts, redact
+from benchmark.core.sanitize import map_values, redact
 
 log = logging.getLogger(__name__)
 _CHECKSUM = "checksum"
@@ -39,7 +39,7 @@ class LeftOut:
 
 
 class UnreadableError(Exception):
-    """A file that is no readable record; the message is its reason, in one line."""
+    """A file that is not a readable record; the message is its reason, in one line."""
 
 
 class Record(Protocol):
@@ -50,7 +50,7 @@ class Record(Protocol):
 
     @property
     def run_id(self) -> str:
-        """A readable name and a hash of what the record depends on."""
+        """A readable name and a hash of the inputs of the record."""
 
 
 R = TypeVar("R", bound=Record)
@@ -59,11 +59,11 @@ R = TypeVar("R", bound=Record)
 def write_record(results: Path, record: Record) -> Path:
     """Write the record to its folder below `results` as ``<run_id>.json``, whole or not at all; return the path.
 
-    Its paths are portable, its URLs are without credentials, and its checksum tells whether the file was changed.
+    Its paths are portable, its URLs are without credentials, and its checksum shows whether the file was changed.
     """
     schema = record.SCHEMA
     path = results / schema.folder / f"{record.run_id}.json"
-    fields = map_texts(asdict(record), lambda text: redact(portable_paths(text)))
+    fields = map_values(asdict(record), str, lambda text: redact(portable_paths(text)))
     data = {"kind": schema.kind, "schema_version": schema.version} | fields
     data[_CHECKSUM] = _checksum(data)
     write_text(path, json_text(data, indent=2, sort_keys=True) + "\n")
@@ -78,12 +78,11 @@ def scan_records(results: Path, record_type: type[R]) -> tuple[dict[Path, R], li
     schema, adapter = record_type.SCHEMA, TypeAdapter(record_type)
     records, left_out = {}, []
     for path in sorted((results / schema.folder).glob("*.json")):
-        if path.name.startswith("."):  # as `write_text` names a file until it is whole
-            left_out.append(
-                LeftOut(path, "half-written by a run that is about to end, or was killed: then run it again")
-            )
-            continue
         try:
+            if path.name.startswith("."):  # as `write_text` names a file until it is whole
+                raise UnreadableError(
+                    "half-written by a run that is about to end, or was killed: then run it again"
+                )
             if (record := _read(path, schema, adapter)) is not None:
                 records[path] = record
         except UnreadableError as error:
@@ -99,7 +98,7 @@ def read_records(results: Path, record_type: type[R]) -> list[R]:
 
 
 def warn_of(left_out: Iterable[LeftOut]) -> None:
-    """Log a warning per reason for which files are left out; it names the first of them."""
+    """Log a warning per reason for leaving files out; it names the first file."""
     by_reason: dict[str, list[Path]] = defaultdict(list)
     for file in left_out:
         by_reason[file.reason].append(file.path)
@@ -120,7 +119,18 @@ def _read(path: Path, schema: Schema, adapter: TypeAdapter[R]) -> R | None:
         return None
     if not isinstance(kind, str) or "schema_version" not in data:
         raise UnreadableError(f"JSON, but no {schema.kind} record")
-    _check_version(data["schema_version"], schema)
+    version = data["schema_version"]
+    if type(version) is not int or version < 0:
+        raise UnreadableError(f"unknown schema version {reprlib.repr(version)}")
+    if version > schema.version:
+        raise UnreadableError(
+            f"schema version {version}, and this version of pairsift reads {kind} records up to version"
+            f" {schema.version}; upgrade pairsift"
+        )
+    if version < schema.version:
+        raise UnreadableError(
+            f"{kind} record of the older schema version {version}; run `{schema.command}` again"
+        )
     try:
         record = adapter.validate_json(text, strict=True)
     except ValidationError as error:
@@ -138,34 +148,12 @@ def _checksum(data: dict[str, Any]) -> str:
     return hash_text(json_text(fields, sort_keys=True))
 
 
-def _check_version(version: Any, schema: Schema) -> None:
-    """Raise `UnreadableError` unless a record of this version can be read."""
-    if type(version) is not int or version < 0:
-        raise UnreadableError(f"unknown schema version {reprlib.repr(version)}")
-    if version > schema.version:
-        raise UnreadableError(
-            f"schema version {version}, and this version of pairsift reads {schema.kind} records up to version"
-            f" {schema.version}; upgrade pairsift"
-        )
-    if version < schema.version:
-        raise UnreadableError(
-            f"{schema.kind} record of the older schema version {version}; run `{schema.command}` again"
-        )
-
-
 def json_text(value: Any, indent: int | None = None, *, sort_keys: bool = False) -> str:
-    """Return a value as JSON."""
-    return json.dumps(_finite(value), indent=indent, sort_keys=sort_keys, allow_nan=False)
+    """Return a value as JSON, with null for infinities and NaN."""
+    finite = map_values(value, float, finite_or_none)
+    return json.dumps(finite, indent=indent, sort_keys=sort_keys, allow_nan=False)
 
 
 def finite_or_none(number: float) -> float | None:
     """Return a number as JSON can hold it, None for infinities and NaN."""
     return number if math.isfinite(number) else None
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return finite_or_none(value)
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -21,13 +21,13 @@ def redact(text: str) -> str:
     return _SECRETS.sub(r"\1***", _USER.sub("***@", text))
 
 
-def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return plain data (dictionaries, lists, numbers, texts) with every text changed."""
+def map_values(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
+    """Return plain data (dictionaries, lists, numbers, texts) with every value of a kind changed, such as texts."""
     if isinstance(value, dict):
-        return {name: map_texts(of, change) for name, of in value.items()}
+        return {name: map_values(of, kind, change) for name, of in value.items()}
     if isinstance(value, list | tuple):
-        return [map_texts(of, change) for of in value]
-    return change(value) if isinstance(value, str) else value
+        return [map_values(of, kind, change) for of in value]
+    return change(value) if isinstance(value, kind) else value
 
 
 def visible(text: str) -> str:

@@ -22,7 +22,7 @@ OWN_MODULES: set[str] = set()  # the top-level modules of the parts that a comma
 PROJECT = Path(__file__).resolve().parents[2]
 OURS = ("filters", "benchmark", "downstream", "pairsift")
 OUR_FOLDERS = tuple(f"{PROJECT / package}/" for package in OURS)
-# The rooms of ours in which scores and features are computed. How a pool is read has a version of its own.
+# Our rooms that compute scores and features. How a pool is read has a separate version.
 COMPUTING = ("filters", "benchmark.models")
 
 
@@ -37,13 +37,13 @@ def own_place(error: BaseException) -> str:
 
 
 def own_code(of: type) -> str:
-    """Return the hash of the code of a user's class, see `code_hash`; empty for ours, whose versions are known."""
+    """Return the hash of the code of a user's class, see `code_hash`; empty for ours, as their versions are known."""
     return "" if of.__module__.partition(".")[0] in OURS else code_hash(of)
 
 
 @cache
 def code_hash(of: type) -> str:
-    """Return a hash of the modules of a class and its bases, and of their imports, lazy ones too, from their project.
+    """Return a hash of the modules of a class and its bases, and of their imports, also lazy, from their project.
 
     A project is the folder that holds the module or its package. Comments, docstrings and formatting do not count.
     Of a distribution in site-packages name and version count.
@@ -55,21 +55,19 @@ def code_hash(of: type) -> str:
             continue
         file = getattr(sys.modules.get(name), "__file__", None)
         if file is None:  # defined in a notebook or at a prompt
-            parts[f"{name}.{base.__qualname__}"] = _hash_without_file(base)
+            try:
+                source = inspect.cleandoc("\n" + inspect.getsource(base))
+            except (OSError, TypeError):
+                log.warning(
+                    "the code of %s cannot be read: after editing it, use rescore=true", base.__qualname__
+                )
+                source = None
+            parts[f"{name}.{base.__qualname__}"] = "" if source is None else _hash(_nodes(source))
         elif installed := _installed_distribution(Path(file), name):
             parts[installed] = version(installed)
         else:
             _add_module(parts, Path(file).resolve(), name)
     return hash_text("\n".join(f"{name} {parts[name]}" for name in sorted(parts)))
-
-
-def _hash_without_file(of: type) -> str:
-    try:
-        source = inspect.cleandoc("\n" + inspect.getsource(of))
-    except (OSError, TypeError):
-        log.warning("the code of %s cannot be read: after editing it, use rescore=true", of.__qualname__)
-        return ""
-    return _hash(_nodes(source))
 
 
 def _installed_distribution(file: Path, module: str) -> str | None:
@@ -85,7 +83,7 @@ def _installed_distribution(file: Path, module: str) -> str | None:
 
 
 def _add_module(parts: dict[str, str], path: Path, name: str) -> None:
-    """Add the hash of a module by its name, and those of all modules that it imports from its project."""
+    """Add the hash of a module by its name, and the hashes of all modules that it imports from its project."""
     name = path.stem if name == "__main__" else name
     project = path.parents[name.count(".") + (path.name == "__init__.py")]
     todo = [(name, path)]
@@ -111,7 +109,7 @@ def _find(project: Path, name: str) -> Path | None:
 
 @cache
 def _read(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the hash of a module's code, and names that it imports, of modules and of what is in them."""
+    """Return the hash of a module's code, and names that it imports: of modules and of their contents."""
     nodes = _nodes(path.read_bytes())
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     return _hash(nodes), tuple(_imported(nodes, package))

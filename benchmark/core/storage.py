@@ -20,7 +20,7 @@ from urllib.parse import SplitResult, urlsplit
 import huggingface_hub.constants  # its other parts are imported when they are used
 
 from benchmark.core.errors import UserError
-from benchmark.core.extras import program, require
+from benchmark.core.extras import require
 from benchmark.core.paths import user_path
 from benchmark.core.prefetch import prefetch_map
 
@@ -88,10 +88,14 @@ def _split(url: str) -> SplitResult:
 
 
 def list_folder(url: str) -> list[Entry]:
-    """Return the files and folders in a folder, sorted by URL; [] if it is missing. A web page tells no sizes."""
+    """Return the files and folders in a folder, sorted by URL; [] if it is missing. A web page lists no sizes."""
     if not is_remote(url):
+        # Without fsspec: importing it takes longer than all else in a selection. A link has the size and time of
+        # its target; broken links are left out.
         folder = user_path(url).absolute()
-        return _attempt(url, lambda: _list_here(folder)) if folder.is_dir() else []
+        paths = _attempt(url, lambda: sorted(folder.iterdir())) if folder.is_dir() else []
+        about = {path: path.stat() for path in paths if path.exists()}
+        return [Entry(f"file://{p}", S_ISDIR(of.st_mode), of.st_size, of.st_mtime) for p, of in about.items()]
     filesystem, path = _file_system(url)
     filesystem.invalidate_cache()
     root = path.rstrip("/") + "/"
@@ -108,20 +112,8 @@ def list_folder(url: str) -> list[Entry]:
     return sorted((_entry(filesystem, i) for i in inside if i["name"] != root), key=lambda entry: entry.url)
 
 
-def _list_here(folder: Path) -> list[Entry]:
-    """List a folder of this machine without fsspec, whose import takes longer than all else that a selection reads.
-
-    A link has the size and time of its target; broken links are left out.
-    """
-    about = {path: path.stat() for path in sorted(folder.iterdir()) if path.exists()}
-    return [
-        Entry(f"file://{path}", S_ISDIR(stat.st_mode), stat.st_size, stat.st_mtime)
-        for path, stat in about.items()
-    ]
-
-
 def list_files(url: str, depth: int = 0) -> dict[str, Entry]:
-    """Return the files in a folder, and in its folders down to `depth`, by their paths in it; no hidden ones."""
+    """Return the files in a folder and its folders down to `depth`, by their paths in it, without hidden files."""
     files: dict[str, Entry] = {}
     for entry in list_folder(url):
         if entry.name.startswith("."):
@@ -208,7 +200,7 @@ def check_writable(url: str) -> None:
 
 
 def upload(path: Path, url: str) -> None:
-    """Copy a local file to `url`, where it appears whole."""
+    """Copy a local file to `url`; it appears there whole."""
     check_writable(url)
     filesystem, remote = _file_system(url)
     _attempt(url, lambda: filesystem.put_file(str(path), remote))
@@ -216,7 +208,7 @@ def upload(path: Path, url: str) -> None:
 
 @contextmanager
 def open_file(url: str, ahead: bool = False) -> Iterator[BinaryIO]:
-    """Open a file to read at any offset; one that only comes whole is first copied to a temporary file.
+    """Open a file to read at any offset; a file that only comes whole is first copied to a temporary file.
 
     Args:
         ahead: whether it is read from front to back: the next `CHUNK` is then fetched while one is read.
@@ -308,7 +300,7 @@ def _attempt(url: str, action: Callable[[], T]) -> T:
                 raise
             reason, is_final = _diagnose(error)
             if reason.startswith(DENIED) and _protocol(url) == _HUB:
-                reason = f"{DENIED}; run `{program('hf')} auth login`, and ask for access on its page"
+                reason = f"{DENIED}; run `hf auth login`, and ask for access on its page"
             if number == attempts or is_final:
                 times = f" ({number} attempts)" if number > 1 else ""
                 raise StorageError(f"{url}: {reason}{times}") from error

@@ -1,9 +1,9 @@
 """The files in a tar, whatever its headers say, read in linear time and bounded memory; and written.
 
-`tarfile` is not used on what others wrote: a size below zero or a long number in an extended header keeps it busy for
+`tarfile` is not used on files of others: a size below zero or a long number in an extended header keeps it busy for
 ever (CVE-2025-8194, CVE-2024-6232), and an extended header of any length comes into memory. This reader finds the
-files that `tarfile` finds. What is impossible costs its own file alone: the search goes on behind its header. Global
-headers are skipped: names and sizes, which alone count here, cannot be those of all files.
+files that `tarfile` finds. An impossible header costs only its own file: the search goes on behind its header. Global
+headers are skipped: only names and sizes count here, and no name or size is that of all files.
 """
 
 import io
@@ -39,33 +39,20 @@ class Member(NamedTuple):
     """A regular file in a tar."""
 
     name: str  # its path in the tar
-    start: int  # where its header begins, or the first of the extended ones before it
-    offset: int  # where its data begin
+    start: int  # offset of its header, or of the first extended header before it
+    offset: int  # offset of its data
     size: int  # of its data, in bytes
-    end: int  # where the next header begins, after the padding
+    end: int  # offset of the next header, after the padding
 
 
 def split_name(name: str) -> tuple[str, str]:
     """Return the key and the extension of a member by webdataset's rule: the first dot of a file's name ends the key.
 
-    The file has no name before that dot if another program hides it, as macOS does with ``._0.jpg``.
+    A file lacks a name before that dot if another program hides it, as macOS does with ``._0.jpg``.
     """
     folder, slash, base = name.rpartition("/")
     stem, _, extension = base.partition(".")
     return f"{folder}{slash}{stem}", extension
-
-
-def padded(size: int) -> int:
-    """Return the bytes that `size` bytes of data take in a tar."""
-    return -(-size // BLOCK) * BLOCK
-
-
-class _Header(NamedTuple):
-    """What a header says by itself: the letter of its kind, name, and size of its data in bytes."""
-
-    kind: bytes
-    name: str
-    size: int
 
 
 @dataclass
@@ -100,7 +87,7 @@ def tar_members(file: BinaryIO, drops: Counter[str], start: int = 0) -> Iterator
     Damage, a cut end included, is counted once in `drops`. The caller may read from `file` between two members.
     """
     length = file.seek(0, io.SEEK_END)
-    at = expected = start  # where the next header is looked for, and where it must be
+    at = expected = start  # where the next header is searched, and its expected offset
     corrupt = False
     extension: _Extension | None = None
     while len(block := _read(file, at, BLOCK)) == BLOCK:
@@ -110,19 +97,20 @@ def tar_members(file: BinaryIO, drops: Counter[str], start: int = 0) -> Iterator
         if at != expected:
             corrupt, extension = True, None
         extension = extension or _Extension(at)
-        before_a_file = header.kind in _BEFORE_A_FILE
-        stated = header.size if extension.size is None or before_a_file else extension.size
-        data, size = at + BLOCK, 0 if header.kind in _WITHOUT_DATA else stated
+        kind, name, own_size = header
+        before_a_file = kind in _BEFORE_A_FILE
+        stated = own_size if extension.size is None or before_a_file else extension.size
+        data, size = at + BLOCK, 0 if kind in _WITHOUT_DATA else stated
         whole = data + size <= length
-        at = expected = data + padded(size) if whole else data
-        if not whole or header.kind == _SPARSE or (before_a_file and size > MAX_EXTENDED):
+        at = expected = data + size + -size % BLOCK if whole else data
+        if not whole or kind == _SPARSE or (before_a_file and size > MAX_EXTENDED):
             extension.broken = True
         elif before_a_file:
-            extension.add(header.kind, _read(file, data, size))
+            extension.add(kind, _read(file, data, size))
         if before_a_file:
             continue
-        if header.kind in _FILES and not extension.broken:
-            yield Member(extension.name or header.name, extension.start, data, size, expected)
+        if kind in _FILES and not extension.broken:
+            yield Member(extension.name or name, extension.start, data, size, expected)
         corrupt |= extension.broken
         extension = None
     if corrupt or extension is not None or _read(file, expected, BLOCK) != bytes(BLOCK):
@@ -134,10 +122,14 @@ def _read(file: BinaryIO, start: int, size: int) -> bytes:
     return file.read(size)
 
 
-def _parse(block: bytes) -> _Header | None:
-    """Return the header in a block; None for a block that is not one."""
-    checksum = _number(block[_CHECKSUM])
-    if checksum is None or not _adds_up(block, checksum):
+def _parse(block: bytes) -> tuple[bytes, str, int] | None:
+    """Return the letter of the kind, the name and the size that a header states; None for a block that is not one.
+
+    The bytes of a header add up to its checksum, as unsigned bytes or, by some programs, as signed bytes.
+    """
+    rest, checksum = block[:148] + block[156:], _number(block[_CHECKSUM])
+    excess = sum(rest) + _SPACES - (checksum or 0)
+    if checksum is None or excess not in (0, 256 * len(rest.translate(None, _LOWER_HALF))):
         return None
     size, *others = (_number(block[field]) for field in _NUMBERS)
     if size is None or not 0 <= size < _ABSURD or None in others:
@@ -147,18 +139,11 @@ def _parse(block: bytes) -> _Header | None:
         kind = b"5"
     if kind not in _OF_GNU and (prefix := _text(block[345:500])):
         name = f"{prefix}/{name}"
-    return _Header(kind, name, size)
-
-
-def _adds_up(block: bytes, checksum: int) -> bool:
-    """Tell whether the bytes of a header add up to its checksum, as unsigned or as signed ones: some use these."""
-    rest = block[:148] + block[156:]
-    excess = sum(rest) + _SPACES - checksum
-    return excess == 0 or excess == 256 * len(rest.translate(None, _LOWER_HALF))
+    return kind, name, size
 
 
 def _number(field: bytes) -> int | None:
-    """Return a number in octal digits, or in base 256 as GNU tar writes long ones; None if it is neither."""
+    """Return a number in octal digits, or in base 256 as GNU tar writes long numbers; None if it is neither."""
     if field[0] in (0x80, 0xFF):
         return int.from_bytes(field[1:], "big") - (256 ** (len(field) - 1) if field[0] == 0xFF else 0)
     digits = field.partition(b"\0")[0].strip()

@@ -155,7 +155,7 @@ def first_of_each(array: UidArray) -> npt.NDArray[np.bool_]:
 
 
 def unite_uids(arrays: Sequence[UidArray]) -> UidArray:
-    """Return the uids of all `arrays`, sorted, each once; not copied where they are equal and like this already."""
+    """Return the uids of all `arrays`, sorted, each once; not copied if they are equal and like this already."""
     alike = all(np.array_equal(arrays[0], other) for other in arrays[1:])
     joined = arrays[0] if alike else np.concatenate(arrays)
     if not are_sorted(joined):
@@ -204,8 +204,16 @@ def search_sorted(high: Words, low: Words, uids: UidArray) -> npt.NDArray[np.int
     return np.where(known, rows, -1)
 
 
+def take_first(rows: npt.NDArray[np.int64], taken: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return the positions of the first of equal `rows` that are not `taken` yet, and mark these; -1 means none."""
+    first = np.sort(np.unique(rows, return_index=True)[1])
+    first = first[(rows[first] >= 0) & ~taken[rows[first]]]
+    taken[rows[first]] = True
+    return first
+
+
 def find_uids(haystack: UidArray, needles: UidArray) -> npt.NDArray[np.int64]:
-    """Return the positions in `haystack` of the `needles`, -1 for one that is not there; see `UidIndex`."""
+    """Return the positions in `haystack` of the `needles`, -1 for a missing uid; see `UidIndex`."""
     return UidIndex(haystack).find(needles)
 
 

@@ -19,7 +19,11 @@ class Work(Protocol, Generic[Piece_contra, T_co]):
     light: bool
 
     def setup(self, device: str) -> None:
-        """Load models on the worker's device, such as ``cuda:1``: a name, as work without models needs no torch."""
+        """Load models on the worker's device, such as ``cuda:1``; by default nothing.
+
+        The device is a name, as work without models needs no torch.
+        """
+        return
 
     def __call__(self, piece: Piece_contra, /) -> T_co:
         """Do the work of one piece."""

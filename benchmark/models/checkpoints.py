@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,7 @@ def load_pretrained(loader: str | Any, name: str, **options: Any) -> Any:
 
     `loader` is a class of transformers by its name, such as ``"AutoTokenizer"``, or a class of another library.
     Raises `UserError` if files are missing or do not fit. For a tokenizer without files, transformers would make an
-    empty one that knows no word.
+    empty tokenizer.
     """
     import transformers
 
@@ -225,15 +226,6 @@ def read_weights(path: Path) -> dict[str, Any]:
     return content
 
 
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Suppress the progress bars and loading reports of transformers."""
-    from transformers.utils import logging
-
-    with _quiet(logging):
-        yield
-
-
 def decode_greedily(model: Any, **options: Any) -> Any:
     """Return the tokens that a language model generates, without sampling even if its own settings ask for it."""
     with quiet_transformers():
@@ -241,22 +233,17 @@ def decode_greedily(model: Any, **options: Any) -> Any:
 
 
 @contextmanager
-def quiet_diffusers() -> Iterator[None]:
-    """Suppress the progress bars and loading reports of diffusers and transformers."""
-    from diffusers.utils import logging
-
-    with _quiet(logging), quiet_transformers():
-        yield
-
-
-@contextmanager
-def _quiet(logging: Any) -> Iterator[None]:  # both libraries have these functions, without types
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+def quiet_transformers(*others: str) -> Iterator[None]:
+    """Suppress the progress bars and loading reports of transformers, and of `others` like it: diffusers."""
+    libraries: list[Any] = [import_module(f"{name}.utils.logging") for name in ("transformers", *others)]
+    before = [(of.get_verbosity(), of.is_progress_bar_enabled()) for of in libraries]
+    for of in libraries:
+        of.set_verbosity_error()
+        of.disable_progress_bar()
     try:
         yield
     finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
+        for of, (verbosity, bars) in zip(libraries, before, strict=True):
+            of.set_verbosity(verbosity)
+            if bars:
+                of.enable_progress_bar()

@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 import huggingface_hub
 
 from benchmark.core.errors import UserError
-from benchmark.core.extras import program
 from benchmark.core.requirements import NotFetchedError, OnFirstUseError
 
 HUB_TIMEOUT = 5.0  # seconds that the hub has to say how large files are
@@ -89,7 +88,7 @@ def hub_errors(name: str, found: str, later: OnFirstUseError) -> Iterator[None]:
     except huggingface_hub.errors.RepositoryNotFoundError:  # also for a gated repository
         raise UserError(
             f"checkpoint {name}: {found}, and the hub has no such repository, or asks for consent; run"
-            f" `{program('hf')} auth login` and ask for access at https://huggingface.co/{name}, or give a folder"
+            f" `hf auth login` and ask for access at https://huggingface.co/{name}, or give a folder"
         ) from None
     except (OSError, ValueError, http.HTTPError) as error:
         reason = str(error).strip().split("\n")[0][:200]

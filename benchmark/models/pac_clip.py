@@ -94,7 +94,9 @@ def load_pac_clip(
             raise KeyError(f"unknown weight {min(unknown)}")
         clip.model.load_state_dict(weights, strict=not partial)
     except (RuntimeError, KeyError, ZeroDivisionError) as error:
-        raise UserError(f"{path} does not fit the model {model}: {_reason(error)}; {WHERE}") from None
+        reason = str(error.args[0]).strip().split("
+")[-1].strip()  # the first line of torch names only the class
+        raise UserError(f"{path} does not fit the model {model}: {reason[:200]}; {WHERE}") from None
     return clip
 
 
@@ -138,10 +140,3 @@ def _read(path: Path) -> dict[str, Tensor]:
     if not weights or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise UserError(f"{path} holds no state_dict; {WHERE}")
     return weights
-
-
-def _reason(error: Exception) -> str:
-    """Return the first informative line of a message: torch's begins with the class of the network."""
-    lines = [line.strip() for line in str(error.args[0] if error.args else "").splitlines()]
-    informative = [line for line in lines if line and not line.startswith("Error(s) in loading")]
-    return informative[0][:200] if informative else type(error).__name__

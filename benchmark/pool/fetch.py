@@ -1,7 +1,7 @@
 """The selected samples of a pool without local tars, copied into tars of the cache: by ranges of indexed remote tars.
 
 The members of a sample are copied byte for byte with their headers, so the ranges one after the other are a tar. A
-tar whose index is not in the cache is downloaded once, for its index and its samples: to find a member one needs the
+tar without an index in the cache is downloaded once, for its index and its samples: to find a member one needs the
 header before it, and that many small requests take longer than one stream (docs/own_pool.md has the figures).
 """
 
@@ -38,14 +38,18 @@ def fetch_subset(pool: Pool, uids: UidArray, others: Pool | None = None) -> Pool
     It holds the samples of `others`, too, which this function has returned. Tars that an earlier, killed process has
     fetched are not fetched again. Raises `UserError` if no tar holds any.
     """
-    distinct = unite_uids([uids])
-    shards = [[shard.name, shard.version] for shard in pool.shards(_NEEDS)]
-    folder = cache_folder("subsets", hash_json([pool.key, shards, hash_bytes(distinct.tobytes())], 16))
+    distinct, shards = unite_uids([uids]), pool.shards(_NEEDS)
+    inputs = [pool.key, [[shard.name, shard.version] for shard in shards], hash_bytes(distinct.tobytes())]
+    folder = cache_folder("subsets", hash_json(inputs, 16))
     with locked(folder):
         fetched = [folder / "sample_ids.npy", *whole_files(folder / "shards", "*.tar")]
         if not all(intact(path) for path in fetched):
             log.info("subset: fetching %s samples of pool %s to %s", f"{len(distinct):,}", pool.name, folder)
-            _fetch(pool, distinct, folder / "shards")
+            wanted = UidIndex(distinct)
+            for number, shard in enumerate(tracked("fetch", shards, len(shards), "shards")):
+                path = folder / "shards" / f"{number:08d}.tar"  # for each that holds any; in the pool's order
+                if not intact(path):
+                    _fetch_shard(pool, shard, wanted, path)
             write_subset(folder / "sample_ids.npy", distinct)
     tars = [tar.url for tar in others.tars] if others else []
     tars += [str(path) for path in whole_files(folder / "shards", "*.tar")]
@@ -57,16 +61,6 @@ def fetch_subset(pool: Pool, uids: UidArray, others: Pool | None = None) -> Pool
     local = Pool(pool.name, "::".join(tars) if others else str(folder), pool.columns)
     local.fields.keyed = pool.fields.keyed  # unknown without metadata
     return local
-
-
-def _fetch(pool: Pool, distinct: UidArray, folder: Path) -> None:
-    """Write a tar for each of the pool's that holds any of the sorted uids; their names have its order."""
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted, shards = UidIndex(distinct), pool.shards(_NEEDS)
-    for number, shard in enumerate(tracked("fetch", shards, len(shards), "shards")):
-        path = folder / f"{number:08d}.tar"
-        if not intact(path):
-            _fetch_shard(pool, shard, wanted, path)
 
 
 def _fetch_shard(pool: Pool, shard: Shard, wanted: UidIndex, path: Path) -> None:

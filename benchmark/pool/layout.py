@@ -163,18 +163,18 @@ def _matching(url: str) -> list[str]:
 
 def expand_braces(pattern: str) -> list[str]:
     """Expand ``{00..11}`` and ``{a,b}`` in `pattern`. Raises `UserError` for a malformed range."""
-    parts = _BRACES.split(pattern)
-    choices = [_choices(part, pattern) if number % 2 else [part] for number, part in enumerate(parts)]
+    choices = []
+    for number, part in enumerate(_BRACES.split(pattern)):
+        first, dots, last = part.partition("..")
+        if number % 2 == 0:  # outside of braces
+            choices.append([part])
+        elif not dots:
+            choices.append(part.split(","))
+        elif first.isdecimal() and last.isdecimal() and int(first) <= int(last):
+            choices.append([str(n).zfill(len(first)) for n in range(int(first), int(last) + 1)])
+        else:
+            raise UserError(f"pool.url={pattern}: {{{part}}} must be a range like {{00000..00099}}")
     return ["".join(chosen) for chosen in product(*choices)]
-
-
-def _choices(text: str, pattern: str) -> list[str]:
-    numbers = re.fullmatch(r"(\d+)\.\.(\d+)", text)
-    if numbers is None and ".." not in text:
-        return text.split(",")
-    if numbers is None or int(numbers[1]) > int(numbers[2]):
-        raise UserError(f"pool.url={pattern}: {{{text}}} must be a range like {{00000..00099}}")
-    return [str(n).zfill(len(numbers[1])) for n in range(int(numbers[1]), int(numbers[2]) + 1)]
 
 
 def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
@@ -277,11 +277,9 @@ class PoolFields:
         if "<" in kind and not _TEXT.match(kind):  # nested; of other types some files may hold text
             raise UserError(f"pool {self._pool}: {self.naming_hint()}")
         if present and missing:
-            hint = did_you_mean(missing[0], present)
-            if missing[0] == "nsfw":
-                hint = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
-            if missing[0] == "text":
-                hint = self.naming_hint()
+            nsfw = "name it with pool.columns.nsfw, or set pool.nsfw=[] to keep all samples"
+            hints = {"nsfw": nsfw, "text": self.naming_hint()}
+            hint = hints.get(missing[0]) or did_you_mean(missing[0], present)
             raise UserError(f"pool {self._pool} has no column {missing[0]!r} in its metadata; {hint}")
 
     def naming_hint(self) -> str:

@@ -154,8 +154,8 @@ class CaptionSources:
 
     def _of_files(self, uids: UidIndex, drops: Counter[str]) -> Iterator[tuple[int, int, object]]:
         """Yield row in `uids`, source and caption of the files; count malformed uids."""
-        sources = enumerate(self._files, len(self._columns))
-        for source, record in ((s, record) for s, files in sources for f in files for record in _records(f)):
+        sources = [(s, file) for s, files in enumerate(self._files, len(self._columns)) for file in files]
+        for source, record in ((s, record) for s, file in sources for record in _records(file)):
             listed, given = listed_uids(record[UID])
             if len(listed) < len(record):
                 drops[UID_INVALID] += len(record) - len(listed)

@@ -69,7 +69,10 @@ def read_metadata(
     names = (*IDENTITY, *extra_columns, *((NSFW,) if nsfw else ()))
     in_place = _IN_PLACE_OF_UID - extra_columns
     for record in read_records(url, columns, names, batch_size, drops, in_place, by_row=by_row):
-        yield _batch(record, extra_columns, drops, nsfw, texts)
+        rows, uids, captions = _usable(record, drops, nsfw)
+        absent = pa.nulls(_length(record))  # a file may lack a column that others of the pool have
+        kept = {name: _column(_at(record.get(name, absent), rows)) for name in extra_columns}
+        yield Batch(uids, captions.to_pylist() if texts else [], columns=kept)
 
 
 def read_rows(
@@ -98,7 +101,7 @@ def read_rows(
 
 
 def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
-    """Return the rows of a column whose uid is well-formed, and these uids; see `encode_uid_column`."""
+    """Return the rows of a column with a well-formed uid, and these uids; see `encode_uid_column`."""
     if is_bytes_of_uids(column):
         well_formed = column.is_valid()
     elif is_text(column.type):
@@ -113,16 +116,6 @@ def listed_uids(column: pa.Array) -> tuple[_Rows, UidArray]:
         return np.empty(0, np.int64), encode_uids([])
     uids = encode_uid_column(pa.chunked_array([column.filter(well_formed)]))
     return np.flatnonzero(to_mask(well_formed)), uids
-
-
-def _batch(
-    record: Record, extra_columns: frozenset[str], drops: Counter[str], nsfw: Sequence[str], texts: bool
-) -> Batch:
-    rows, uids, captions = _usable(record, drops, nsfw)
-    size = _length(record)
-    # A file may lack a column that others of the pool have.
-    kept = {name: _column(_at(record.get(name, pa.nulls(size)), rows)) for name in extra_columns}
-    return Batch(uids, captions.to_pylist() if texts else [], columns=kept)
 
 
 def _usable(
@@ -153,7 +146,7 @@ def _at(column: pa.Array, rows: _Rows) -> pa.Array:
 
 
 def downloaded(status: pa.Array, drops: Counter[str]) -> _Rows:
-    """Return the rows whose download did not fail; without a status none did."""
+    """Return the rows without a failed download; without a status no download failed."""
     if pa.types.is_dictionary(status.type):
         status = status.dictionary_decode()
     failed = status.is_valid()

@@ -39,7 +39,7 @@ from benchmark.core.pixel_workers import PixelWorkers
 from benchmark.core.ranges import Name, PositiveInt
 from benchmark.core.sanitize import redact
 from benchmark.core.storage import download, is_remote, open_file
-from benchmark.core.uids import UidArray, UidIndex, find_uids, unite_uids
+from benchmark.core.uids import UidArray, UidIndex, find_uids, take_first, unite_uids
 from benchmark.pool.image_parquet import write_as_tar
 from benchmark.pool.layout import PARQUET, TAR, PoolFields, Shard, find_shards
 from benchmark.pool.parquet_reader import downloaded, read_metadata
@@ -51,6 +51,15 @@ READER_VERSION = 5
 # Fields that every sample has; whatever else a filter needs is a metadata column.
 SAMPLE_FIELDS = frozenset({"image", "text"})
 NUMBERS = (int, float, Decimal)
+# What to do about a pool without usable pairs, by the first of these reasons that it has.
+HINTS = {
+    KEY_WITH_DOT: "names of files in tars must have one dot, as webdataset ends the key there: write the tars again,"
+    " with names such as photo_00021.jpg",
+    UID_INVALID: "a uid must be 32 hexadecimal digits or a UUID: name another column with pool.columns.uid=NAME, or"
+    " rename it, as pairs without uid get a hash of url and caption",
+    CAPTION_MISSING: "",  # depends on the columns
+    SHARD_CORRUPT: "copy or download its files again",
+}
 
 
 class Pool:
@@ -187,8 +196,8 @@ class Pool:
     def local(self, shard: Shard) -> Iterator[Path]:
         """Yield the path of a local tar of `shard`; a remote one is downloaded, and removed afterwards.
 
-        So is the tar that is written from a parquet with images. What a killed process has downloaded stays, and the
-        next one goes on from there.
+        So is the tar that is written from a parquet with images. A killed download stays, and the next process
+        continues it.
         """
         if self.is_local:
             yield shard.path
@@ -228,16 +237,13 @@ class Pool:
         self, uids: UidArray, shards: Iterable[Shard], needs: frozenset[str]
     ) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
         """Yield the samples with one of n different `uids`, and their rows in `uids`; of equal uids the first."""
-        index, left = UidIndex(uids), np.ones(len(uids), bool)
+        index, found = UidIndex(uids), np.zeros(len(uids), bool)
         for shard in shards:
-            if not left.any():
+            if found.all():
                 return
             for batch in self.batches(shard, needs, 65536, Counter()):
                 rows = index.find(batch.uids)
-                first = np.sort(np.unique(rows, return_index=True)[1])
-                first = first[(rows[first] >= 0) & left[rows[first]]]
-                if len(first):
-                    left[rows[first]] = False
+                if len(first := take_first(rows, found)):
                     yield rows[first], batch.take(first)
 
     def captions(self, uids: UidArray, shards: Iterable[Shard]) -> list[str | None]:
@@ -263,20 +269,8 @@ class Pool:
 
     def nothing_usable(self, drops: Counter[str]) -> UserError:
         """Return the error for a pool without usable samples, given the counts by reason."""
+        reason = next((reason for reason in HINTS if drops[reason]), "")
+        hint = self.fields.naming_hint() if reason == CAPTION_MISSING else HINTS.get(reason)
         reasons = counts(drops) or "its files are empty"
-        hint = ""
-        if drops[KEY_WITH_DOT]:
-            hint = (
-                "; names of files in tars must have one dot, where webdataset ends the key: write the tars again,"
-                " with names such as photo_00021.jpg"
-            )
-        elif drops[UID_INVALID]:
-            hint = (
-                "; a uid must be 32 hexadecimal digits or a UUID: name another column with pool.columns.uid=NAME, or"
-                " rename it, as pairs without uid get a hash of url and caption"
-            )
-        elif drops[CAPTION_MISSING]:
-            hint = f"; {self.fields.naming_hint()}"
-        elif drops[SHARD_CORRUPT]:
-            hint = "; copy or download its files again"
-        return UserError(f"pool {self.name} ({self.url}) has no usable pair ({reasons}){hint}")
+        text = f"pool {self.name} ({self.url}) has no usable pair ({reasons})"
+        return UserError(f"{text}; {hint}" if hint else text)

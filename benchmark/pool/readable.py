@@ -25,7 +25,7 @@ FEW = 5  # unreadable pairs that say little about a pool: tolerated in a selecti
 
 
 def find_unreadable(subset: Subset, uids: UidArray) -> dict[str, str]:
-    """Return which of some selected pairs, by uid in hex, have no image that can be decoded, and why.
+    """Return which of some selected pairs, by uid in hex, lack an image that can be decoded, and why.
 
     `subset` holds the pairs that are in the tars. Each image is decoded once; the reasons are cached.
     """
@@ -47,7 +47,7 @@ def _check(subset: Subset, rows: npt.NDArray[np.int64]) -> dict[str, str]:
 
 
 def _reasons(subset: Subset, rows: npt.NDArray[np.int64]) -> dict[str, str]:
-    """Return the uids of the rows whose image cannot be decoded, and why."""
+    """Return the uids of the rows with an image that cannot be decoded, and why."""
     reasons = {}
     for row in rows:
         try:

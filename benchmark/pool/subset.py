@@ -15,7 +15,7 @@ from benchmark.core.batch import CAPTION_MISMATCH, IMAGE_MISSING, Sample
 from benchmark.core.errors import UserError
 from benchmark.core.progress import tracked
 from benchmark.core.uids import UID_DTYPE, UidArray, UidIndex, decode_uid, find_uids, sort_uids, unite_uids
-from benchmark.engine.base import Engine
+from benchmark.engine.base import Engine, Work
 from benchmark.pool.layout import Shard
 from benchmark.pool.other_captions import OtherCaptions
 from benchmark.pool.pool import Pool
@@ -39,7 +39,7 @@ class Subset:
     """Random access to the selected samples of a local pool, in the order of their uids, with their other captions.
 
     ``subset[i]`` returns a `Sample`, or raises `SampleError` when its image cannot be decoded. Picklable, for
-    loader workers. `missing` counts, by reason, selected uids that no tar holds and samples whose captions differ
+    loader workers. `missing` counts, by reason, selected uids that no tar holds and samples with captions that differ
     among the pool's files; `uids` are in order, `epochs` holds the indices of each epoch, `urls` the tars.
 
     Args:
@@ -47,7 +47,7 @@ class Subset:
         uids: all selected uids.
         epochs: the uids of each epoch, where epochs differ; each sorted, each uid once.
         captions: other captions of the samples.
-        metadata: the pool whose metadata holds the captions that count, if it is not `pool`.
+        metadata: the pool with the metadata captions that count, if it is not `pool`.
     """
 
     def __init__(
@@ -157,20 +157,12 @@ def use_metadata_captions(parts: Sequence[ShardSamples], pool: Pool) -> list[Sha
     return replaced
 
 
-class IndexTar:
-    """Makes the index of a local tar and leaves it in the cache.
-
-    Args:
-        pool: the pool of the tars.
-        tars: how many there are in all.
-    """
+class IndexTar(Work[Shard, int]):
+    """Makes the index of a local tar of `pool`, one of so many `tars`, and leaves it in the cache."""
 
     def __init__(self, pool: Pool, tars: int) -> None:
         self.pool = pool
         self.light = tars < _LIGHT
-
-    def setup(self, device: str) -> None:
-        """Load nothing."""
 
     def __call__(self, shard: Shard) -> int:
         """Index one tar; return its number of samples."""

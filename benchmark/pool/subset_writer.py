@@ -19,7 +19,8 @@ from benchmark.core.arrow import from_numpy
 from benchmark.core.images import IMAGE_EXTENSIONS
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.tar_members import BLOCK, tar_blocks
-from benchmark.core.uids import UidArray, UidIndex, decode_uids, unite_uids
+from benchmark.core.uids import UidArray, UidIndex, decode_uids, take_first, unite_uids
+from benchmark.engine.base import Work
 from benchmark.pool.parquet_reader import read_rows
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import ShardSamples
@@ -28,7 +29,7 @@ from benchmark.pool.tar_samples import parse_json
 
 METADATA = "metadata"  # the folder
 NAME = "{:08d}"  # of a tar, by its number
-STAMP = "pairsift_stamp"  # a field of each JSON, by which a stream knows a sample again
+STAMP = "pairsift_stamp"  # a field of each JSON: a stream recognises the sample by it
 # Bytes per tar that is open: a megabyte leaves the processor's cache, which takes twice the time.
 _BUFFER = 2**17
 _LIGHT = 100_000  # samples, which take ten seconds
@@ -58,7 +59,7 @@ class OutputTar:
     unlisted: npt.NDArray[np.bool_]
 
 
-class WriteTar:
+class WriteTar(Work[OutputTar, None]):
     """Writes one tar, with one sample in memory at a time.
 
     Args:
@@ -73,9 +74,6 @@ class WriteTar:
         self.light = samples < _LIGHT
         self.every_member = every_member
         self.identity = identity
-
-    def setup(self, device: str) -> None:
-        """Load nothing."""
 
     def __call__(self, tar: OutputTar) -> None:
         """Write the tar, and the fields of the samples that no metadata lists."""
@@ -142,24 +140,14 @@ def copy_metadata(pool: Pool, uids: UidArray, folder: OutputFolder) -> npt.NDArr
     for number, shard in enumerate(pool.metadata):
         name = f"{NAME.format(number)}.parquet"
         by_row = pool.fields.image_column is not None
-        rows = read_rows(shard.url, pool.columns, index, pool.hidden, pool.nsfw, by_row)
-        tables = (table for table in _first_rows(rows, listed) if len(table))
+        found = read_rows(shard.url, pool.columns, index, pool.hidden, pool.nsfw, by_row)
+        first = (table.take(from_numpy(take_first(rows, listed))) for rows, table in found)
+        tables = (table for table in first if len(table))
         if name in written:
             deque(tables, maxlen=0)  # a killed call has written them; they are read to know the uids
         else:
             _write_tables(folder, f"{METADATA}/{name}", tables)
     return np.asarray(listed[index.find(uids)])
-
-
-def _first_rows(
-    tables: Iterator[tuple[npt.NDArray[np.int64], pa.Table]], listed: npt.NDArray[np.bool_]
-) -> Iterator[pa.Table]:
-    """Yield the rows of uids that are not yet `listed`, and mark them there."""
-    for rows, table in tables:
-        first = np.sort(np.unique(rows, return_index=True)[1])
-        first = first[~listed[rows[first]]]
-        listed[rows[first]] = True
-        yield table.take(from_numpy(first))
 
 
 def _write_tables(folder: OutputFolder, name: str, tables: Iterator[pa.Table]) -> None:

@@ -1,10 +1,9 @@
 """One pass over a tar: every sample's uid and caption, and the offset of its image.
 
-Scoring and training read images by these offsets, so samples whose members are not contiguous stay whole and
+Scoring and training read images by these offsets, so samples with scattered members stay whole and
 a broken header costs only its own member.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,15 +16,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmark.core import batch
-from benchmark.core.arrow import from_lists, from_mask, from_numpy, from_strings, to_mask, to_numpy
-from benchmark.core.paths import atomic_write
+from benchmark.core.arrow import (
+    from_lists,
+    from_mask,
+    from_numpy,
+    from_strings,
+    map_arrow,
+    to_mask,
+    to_numpy,
+    write_arrow,
+)
 from benchmark.core.uids import UidArray, encode_uids, read_uid_columns, uid_columns
 from benchmark.pool.tar_samples import UNDECODABLE, Extents, SampleReader, TarSample
 
 Integers = npt.NDArray[np.int64]
 Members = list[tuple[str, int, int]]  # of a sample: extension, offset and size of each
 VERSION = 3  # raised when an index holds something else
-_INFO = b"drops"
 # Large: the captions of many tars together may take more than 2 GiB.
 _SCHEMA = pa.schema(
     {
@@ -152,19 +158,13 @@ def index_tar(
 def save_index(path: Path, index: TarIndex) -> None:
     """Write an index without metadata columns to an Arrow file."""
     columns = uid_columns(index.uids) | {name: index.rows[name] for name in _SCHEMA.names}
-    table = pa.table(columns).replace_schema_metadata({_INFO: json.dumps(index.drops)})
-    with (
-        atomic_write(path) as temporary,
-        pa.ipc.new_file(str(temporary), table.schema) as writer,
-    ):
-        writer.write_table(table)
+    write_arrow(path, columns, {"drops": index.drops})
 
 
 def load_index(path: Path) -> TarIndex:
     """Map an index that `save_index` wrote: only the uids, and the rows that are taken, come into memory."""
-    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-    drops = Counter[str](json.loads(table.schema.metadata[_INFO]))
-    return TarIndex(read_uid_columns(table), table.select(_SCHEMA.names), drops=drops)
+    table, info = map_arrow(path)
+    return TarIndex(read_uid_columns(table), table.select(_SCHEMA.names), drops=Counter(info["drops"]))
 
 
 def _strings(texts: Sequence[str]) -> pa.LargeStringArray:

@@ -24,7 +24,7 @@ from benchmark.core.cached_files import PROJECT
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.paths import cache_folder, remote_paths
 from benchmark.core.requirements import AbsentError, OnFirstUseError
-from benchmark.core.sanitize import map_texts, redact
+from benchmark.core.sanitize import map_values, redact
 from benchmark.results.protocol import LIMIT
 
 # Imported for annotations only: a misspelt command is answered before numpy and pyarrow are imported.
@@ -269,7 +269,7 @@ def resolved(cfg: Any) -> Any:
 def recorded(cfg: Any) -> Any:
     """Return `resolved(cfg)` with infinities and NaN as strings, for JSON, and URLs without credentials."""
     plain = json.loads(json.dumps(resolved(cfg)), parse_constant=lambda n: n.removesuffix("inity").lower())
-    return map_texts(plain, lambda text: redact(remote_paths(text)))
+    return map_values(plain, str, lambda text: redact(remote_paths(text)))
 
 
 def explain(error: Exception) -> str:

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Batch
-from benchmark.core.cached_files import intact, read_cached
+from benchmark.core.cached_files import intact
 from benchmark.core.devices import resolve_device
 from benchmark.core.disk_buckets import put_in_order
 from benchmark.core.locks import locked
 from benchmark.core.mapped_files import LazyArray, MappedArray, MappedUids, save_array, write_array
-from benchmark.core.paths import atomic_folder, write_cached
+from benchmark.core.paths import atomic_folder, cached_value
 from benchmark.core.progress import tracked
 from benchmark.core.uids import UID_DTYPE, UidIndex, first_of_each, read_subset, sort_uids, unite_uids
 from benchmark.core.usage import Seconds, now, since
@@ -95,7 +95,8 @@ class MappedCorpus:
         """Yield what the array needs of each file: positions (m,), and rows (m, d)."""
         taken = np.zeros(len(self.uids), bool)
         for table in self._tables():
-            rows = _distinct(table)
+            order = sort_uids(table.uids)
+            rows = order[first_of_each(table.uids[order][::-1])[::-1]]  # of equal uids the last
             positions = self.uids.find(table.uids[rows])
             needed = np.flatnonzero(positions >= 0)
             needed = needed[~taken[positions[needed]]]
@@ -135,12 +136,6 @@ class _WritePiece:
         save_array(self.paths[piece], self.work(piece))
 
 
-def _distinct(table: FeatureTable) -> npt.NDArray[np.int64]:
-    """Return the rows of the different uids of one file in ascending order; of equal uids the last."""
-    order = sort_uids(table.uids)
-    return order[first_of_each(table.uids[order][::-1])[::-1]]
-
-
 def fit_on_corpus(pool: Pool, scorer: CorpusFilter, engine: Engine, survivors: Path | None = None) -> Seconds:
     """Fit the filter on the cached features of the pool, or of the `survivors`; return the seconds that it took.
 
@@ -158,8 +153,6 @@ def fit_on_corpus(pool: Pool, scorer: CorpusFilter, engine: Engine, survivors: P
         among = corpus.uids if survivors else None
         corpus.shards = [PoolBatches(pool, scorer, among, [shard]) for shard in pool.shards(scorer.sources)]
         scorer.fit_corpus(corpus)
-        done = folder / "seconds.json"
-        if read_cached(done) is None:
-            write_cached(done, asdict(since(started)))
+        seconds = cached_value(folder / "seconds.json", lambda: asdict(since(started)))
         shutil.rmtree(corpus.scratch, ignore_errors=True)
-        return Seconds(**read_cached(done))
+        return Seconds(**seconds)

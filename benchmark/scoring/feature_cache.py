@@ -1,6 +1,5 @@
 """Features of a shard on disk: uids, half-precision arrays and nested lists in one Arrow file."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from benchmark.core.arrow import from_numpy
-from benchmark.core.paths import atomic_write
+from benchmark.core.arrow import from_numpy, map_arrow, write_arrow
 from benchmark.core.uids import UID_COLUMNS, UidArray, UidIndex, read_uid_columns, uid_columns
 from benchmark.core.usage import Seconds
 
-_INFO = b"pairsift"
+_INFO = "pairsift"
 
 
 @dataclass(frozen=True)
@@ -69,22 +67,14 @@ def save_features(
 ) -> None:
     """Write arrays of shape (n, d) as float16: 8M pairs of two 512-wide embeddings take 16 GB, not 32."""
     arrays = uid_columns(uids) | {name: _to_arrow(values) for name, values in columns.items()}
-    info = json.dumps({"drops": drops, "cost": asdict(cost)})
-    table = pa.table(arrays).replace_schema_metadata({_INFO: info})
-    with (
-        atomic_write(path) as temporary,
-        pa.ipc.new_file(str(temporary), table.schema) as writer,
-    ):
-        writer.write_table(table)
+    write_arrow(path, arrays, {_INFO: {"drops": drops, "cost": asdict(cost)}})
 
 
 def load_features(path: Path) -> FeatureTable:
     """Map what `save_features` wrote."""
-    with pa.memory_map(str(path)) as source:
-        table = pa.ipc.open_file(source).read_all()
-    info = json.loads(table.schema.metadata[_INFO])
-    columns = table.drop_columns(list(UID_COLUMNS))
-    return FeatureTable(read_uid_columns(table), columns, Counter(info["drops"]), Seconds(**info["cost"]))
+    table, info = map_arrow(path)
+    columns, about = table.drop_columns(list(UID_COLUMNS)), info[_INFO]
+    return FeatureTable(read_uid_columns(table), columns, Counter(about["drops"]), Seconds(**about["cost"]))
 
 
 def _to_arrow(values: npt.NDArray[np.float32] | Sequence[Any]) -> pa.Array:

@@ -16,7 +16,9 @@ from filters.base import Composite, Filter
 
 def score_folder(pool: Pool, scorer: Filter, survivors: Path | None = None) -> Path:
     """Return the folder that holds the score parts of a filter on `pool`, see `score_paths`."""
-    folder = _folder_of_filter(pool, scorer)
+    folder, key = cache_folder("scores", pool.key), scorer.key()
+    # Under another name it is the same filter.
+    folder = min(folder.glob(f"*-{key.rpartition('-')[2]}"), default=folder / key)
     # Ranks and corpus statistics belong to the whole pool: never reuse them for other shards.
     if _of_whole_pool(scorer):
         folder /= shards_key(pool, scorer)
@@ -38,7 +40,7 @@ def score_paths(pool: Pool, scorer: Filter, survivors: Path | None = None) -> di
 def save_survivors(pool: Pool, uids: UidArray) -> Path:
     """Write the sorted uids that a cascade's earlier filters keep, for the statistics of later filters, to the cache.
 
-    Returns the path, whose name is their hash.
+    Returns the path; its name is their hash.
     """
     path = cache_folder("survivors", pool.key) / f"{hash_bytes(uids.tobytes(), 16)}.npy"
     if not intact(path):
@@ -87,9 +89,3 @@ def shards_key(pool: Pool, scorer: Filter) -> str:
 
 def _of_whole_pool(scorer: Filter) -> bool:
     return scorer.corpus_dependent or isinstance(scorer, Composite)
-
-
-def _folder_of_filter(pool: Pool, scorer: Filter) -> Path:
-    """Return the folder of all scores of a filter on a pool; under another name it is the same filter."""
-    folder, key = cache_folder("scores", pool.key), scorer.key()
-    return min(folder.glob(f"*-{key.rpartition('-')[2]}"), default=folder / key)

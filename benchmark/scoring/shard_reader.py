@@ -71,7 +71,13 @@ class ShardReader:
         while missing := {key: of for key, of in needed.items() if not intact(paths[key])}:
             ready = [of for of in missing.values() if not missing.keys() & {u.key() for u in of.features}]
             for together in reading_together(ready, own_cores()):
-                self._extract_if_missing(shard, together)
+                with ExitStack() as locks:
+                    # In one order in all processes, so that none waits for another in a circle.
+                    for path in sorted(paths[of.key()] for of in together):
+                        locks.enter_context(locked(path))
+                    left = {paths[of.key()]: of for of in together if not intact(paths[of.key()])}
+                    if left:  # another process may have extracted them meanwhile
+                        self._extract(shard, left)
 
     def table(self, shard: Shard, features: Features) -> FeatureTable:
         """Return the features of a shard; extract and cache them if missing."""
@@ -98,16 +104,6 @@ class ShardReader:
         uids = tables[0].uids
         for start in range(0, len(uids), reader.batch_size):
             yield Batch(uids[start : start + reader.batch_size], [])
-
-    def _extract_if_missing(self, shard: Shard, together: Sequence[Features]) -> None:
-        """Extract features that read the same batches, unless another process extracts them meanwhile."""
-        paths = {features_path(self.pool, shard, features): features for features in together}
-        with ExitStack() as locks:
-            # In one order in all processes, so that none waits for another in a circle.
-            for path in sorted(paths):
-                locks.enter_context(locked(path))
-            if missing := {path: of for path, of in paths.items() if not intact(path)}:
-                self._extract(shard, missing)
 
     def _extract(self, shard: Shard, missing: Mapping[Path, Features]) -> None:
         started, drops = now(), Counter[str]()
@@ -161,7 +157,7 @@ def take_among(batches: Iterable[Batch], uids: UidIndex | MappedUids | None) -> 
 class PoolBatches(Iterable[Batch]):
     """The batches of a pool for a reader, for `Filter.fit`; picklable, and can be iterated several times.
 
-    Only pairs `among` the given uids and of the given `shards` are read; by default all, one of which must be usable.
+    Only pairs `among` the given uids and of the given `shards` are read; by default all, and one must be usable.
     """
 
     pool: Pool

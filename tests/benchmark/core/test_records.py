@@ -1,5 +1,4 @@
 import json
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -28,21 +27,18 @@ class Sample:
 
 
 MADE = Sample("one", {"a": [Part((1, 2.5)), Part((), "none")]})
+OLDER = '{"kind": "sample", "schema_version": 2}'
 
 
-def test_a_record_is_read_back_as_it_was(tmp_path: Path) -> None:
+def test_a_record_is_read_back_without_credentials(tmp_path: Path) -> None:
     path = write_record(tmp_path, MADE)
     assert path == tmp_path / "samples" / "one.json"
     data = json.loads(path.read_text())
     assert (data["kind"], data["schema_version"]) == ("sample", 3)
-    assert read_records(tmp_path, Sample) == [MADE]
     assert read_records(tmp_path / "absent", Sample) == []
-
-
-def test_a_record_has_no_credentials(tmp_path: Path) -> None:
-    secret = Sample("two", {"a": [Part((), "https://me:secret@host/pool?sig=123")]})
-    assert "https://***@host/pool?***" in (text := write_record(tmp_path, secret).read_text())
-    assert "secret" not in text
+    write_record(tmp_path, Sample("two", {"a": [Part((), "https://me:secret@host/pool?sig=123")]}))
+    shown = Sample("two", {"a": [Part((), "https://***@host/pool?***")]})
+    assert read_records(tmp_path, Sample) == [MADE, shown]
 
 
 def left_out(folder: Path) -> dict[str, str]:
@@ -53,19 +49,12 @@ def left_out(folder: Path) -> dict[str, str]:
 
 def test_files_of_one_reason_have_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write_record(tmp_path, MADE)
-    path.with_stem("first").write_text('{"kind": "sample", "schema_version": 1, "run_id": "first"}')
-    path.with_stem("second").write_text('{"kind": "sample", "schema_version": 1, "run_id": "second"}')
-    path.with_stem("third").write_text("{")
-    with caplog.at_level(logging.WARNING):
-        assert read_records(tmp_path, Sample) == [MADE]
-    first, second = caplog.messages
-    assert first == (
-        f"left out {path.with_stem('first')} and 1 more: sample record of the older schema version 1; run"
-        " `make samples` again"
-    )
-    assert second.startswith(
-        f"left out {path.with_stem('third')}: not readable as JSON: Expecting property name"
-    )
+    for name, text in {"first": OLDER, "second": OLDER, "third": "{"}.items():
+        path.with_stem(name).write_text(text)
+    assert read_records(tmp_path, Sample) == [MADE]
+    assert [message.split(": ")[0] for message in caplog.messages] == [
+        f"left out {path.with_stem('first')} and 1 more", f"left out {path.with_stem('third')}"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -75,10 +64,7 @@ def test_files_of_one_reason_have_one_warning(tmp_path: Path, caplog: pytest.Log
         ('{"kind": 5, "schema_version": 3}', "JSON, but no sample record"),
         ("\ufffe\udcff", "can't decode"),
         ("[" * 100_000, "not readable as JSON"),
-        (
-            '{"kind": "sample", "schema_version": 2}',
-            "sample record of the older schema version 2; run `make samples` again",
-        ),
+        (OLDER, "sample record of the older schema version 2; run `make samples` again"),
         (
             '{"kind": "sample", "schema_version": 4}',
             "schema version 4, and this version of pairsift reads sample records up to version 3; upgrade",
@@ -113,15 +99,12 @@ def test_other_kinds_are_ignored_and_what_is_no_file_of_records_is_named(tmp_pat
     path.with_stem("cut").write_text(path.read_text()[:40])
     path.with_stem("changed").write_text(path.read_text().replace("2.5", "7.5"))
     path.with_stem("folder").mkdir()
-    reasons = left_out(tmp_path)
-    beginnings = {
-        ".one.0123": "half-written",
-        "changed": "changed since it was written, as its checksum says",
-        "cut": "not readable as JSON",
-        "folder": "not readable as JSON: [Errno 21] Is a directory",
+    assert {name: reason[:20] for name, reason in left_out(tmp_path).items()} == {
+        ".one.0123.json": "half-written by a ru",
+        "changed.json": "changed since it was",
+        "cut.json": "not readable as JSON",
+        "folder.json": "not readable as JSON",
     }
-    assert [name.removesuffix(".json") for name in reasons] == list(beginnings)
-    assert all(reasons[f"{name}.json"].startswith(beginning) for name, beginning in beginnings.items())
 
 
 def test_json_has_no_infinity() -> None:

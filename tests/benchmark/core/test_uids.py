@@ -34,39 +34,37 @@ def test_encoding_is_datacomps_recipe() -> None:
     assert decode_uids(encode_uids([])) == []
 
 
-@pytest.mark.parametrize(
-    "bad", ["", "0" * 31, "0" * 33, "0" * 31 + "g", " 1_0" + "0" * 28, "é" + "0" * 31, None, 7]
-)
+MALFORMED = ["0" * 31, "0" * 33, "0" * 31 + "g", " 1_0" + "0" * 28, "é" + "0" * 31, "0123-4567" + "0" * 27]
+
+
+@pytest.mark.parametrize("bad", ["", *MALFORMED, None, 7])
 def test_malformed_uids_are_refused(bad: object) -> None:
     assert read_uid(bad) is None
     if isinstance(bad, str):
-        with pytest.raises(ValueError, match="a uid"):
-            encode_uids(["0" * 32, bad])
+        for odd in (
+            [bad],
+            ["0" * 32, bad],
+            [bad, "0" * (64 - len(bad))],
+        ):  # neither dashes nor lengths cancel
+            with pytest.raises(ValueError, match="a uid"):
+                encode_uids(odd)
+            with pytest.raises(ValueError, match="a uid"):
+                encode_uid_column(pa.chunked_array([odd]))
 
 
-@pytest.mark.parametrize("kind", ["uuid", "bytes", "dashes", "capitals", "large strings"])
-def test_uids_of_every_type_are_the_same_bits(kind: str) -> None:
+def test_uids_of_every_type_are_the_same_bits() -> None:
     given = [uuid.UUID(uid) for uid in uids(5)]
-    column = {
-        "uuid": pa.array([uid.bytes for uid in given], pa.uuid()),
-        "bytes": pa.array([uid.bytes for uid in given], pa.binary(16)),
-        "dashes": pa.array([str(uid).upper() for uid in given]),
-        "capitals": pa.array([uid.hex.upper() for uid in given]),
-        "large strings": pa.array([uid.hex for uid in given], pa.large_string()),
-    }[kind]
-    sliced = pa.chunked_array([column.slice(0, 2), column.slice(2)])
-    assert decode_uids(encode_uid_column(sliced)) == uids(5)
-    if kind == "dashes":
-        assert [read_uid(text) for text in column.to_pylist()] == uids(5)
-
-
-@pytest.mark.parametrize("odd", [["0123-4567-89ab-cdef-0123456789abcdef"], ["0" * 31, "0" * 33]])
-def test_neither_dashes_nor_lengths_cancel(odd: list[str]) -> None:
-    with pytest.raises(ValueError, match="32 characters"):
-        encode_uid_column(pa.chunked_array([odd]))
-    with pytest.raises(ValueError, match="32 characters"):
-        encode_uids(odd)
-    assert not any(map(read_uid, odd))
+    for column in (
+        pa.array([uid.bytes for uid in given], pa.uuid()),
+        pa.array([uid.bytes for uid in given], pa.binary(16)),
+        pa.array([str(uid).upper() for uid in given]),
+        pa.array([uid.hex.upper() for uid in given]),
+        pa.array([uid.hex for uid in given], pa.large_string()),
+    ):
+        sliced = pa.chunked_array([column.slice(0, 2), column.slice(2)])
+        assert decode_uids(encode_uid_column(sliced)) == uids(5)
+        if pa.types.is_string(column.type):
+            assert [read_uid(text) for text in column.to_pylist()] == uids(5)
 
 
 @pytest.mark.parametrize("words", [3, 2**64 - 1])
@@ -101,14 +99,11 @@ def test_the_order_is_that_of_a_stable_sort(words: int) -> None:
     assert sort_uids(array[:0]).tolist() == []
 
 
-def test_subset_file_is_sorted_and_read_back(tmp_path) -> None:
+def test_a_subset_file_is_sorted_and_a_bad_one_says_what_is_wrong(tmp_path) -> None:
     array = encode_uids(uids(50) + uids(1))
     write_subset(tmp_path / "s.npy", array)
     assert (np.load(tmp_path / "s.npy") == np.sort(array)).all()
     assert (read_subset(tmp_path / "s.npy") == np.sort(array)).all()
-
-
-def test_bad_subset_files_say_what_is_wrong(tmp_path) -> None:
     np.save(tmp_path / "unsorted.npy", np.sort(encode_uids(uids(9)))[::-1])
     np.save(tmp_path / "floats.npy", np.zeros(3))
     for name, message in {"absent": "no subset file", "unsorted": "not sorted", "floats": "u8,u8"}.items():

@@ -2,28 +2,24 @@
 
 import importlib
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer
 
 from benchmark.core.errors import UserError
-from benchmark.core.paths import cache_dir
 from benchmark.core.usage import helpers_peak_rss_bytes
-from benchmark.engine import local
+from benchmark.engine import local, workers
 from benchmark.engine.local import LocalEngine
 from benchmark.engine.workers import WORKER_RUNS
 from benchmark.results.stopwatch import Stopwatch
+from tests.benchmark.engine.squares import Square, fail, panic, refuse
 
 ROOT = Path(__file__).resolve().parents[3]
-PANIC = '{"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}}'
 SCRIPT = """
 import os, sys, time
 from pathlib import Path
@@ -41,93 +37,43 @@ class Endless:
 if __name__ == "__main__":
     list(LocalEngine("cpu", 2).run(Endless(), range(8)))
 """
-# Modules of work, which a worker imports with the work: it has its cores by then, and perhaps not all libraries.
-COUNTED = """
-import os
-from benchmark.core.paths import cache_dir
-
-BLAS = os.environ.get("OPENBLAS_NUM_THREADS")
-
-class Work:
-    light = False
-
-    def setup(self, device):
-        pass
-
-    def __call__(self, piece):
-        return BLAS, cache_dir()
-"""
-FRAGILE = f"""
+FRAGILE = """
 import multiprocessing
-{COUNTED}
+from tests.benchmark.engine.squares import Square
+
+class Fragile(Square): ...
+
 if multiprocessing.parent_process() is not None:
     raise RuntimeError("a library is missing here")
 """
 
 
-@dataclass
-class Square:
-    """Squares numbers; does `wrong`, or dies, where `breaks_at` says; leaves a file per attempt in `folder`."""
-
-    breaks_at: int | str = ""
-    wrong: Callable[[], Any] | None = None
-    folder: Path | None = None
-    light: bool = False
-
-    def setup(self, device: str) -> None:
-        self.attempt("setup")
-
-    def __call__(self, piece: int) -> tuple[int, int]:
-        self.attempt(piece)
-        time.sleep(0.01 * (self.folder is not None))
-        return piece * piece, os.getpid()
-
-    def attempt(self, task: int | str) -> None:
-        first = not self.attempts(task)
-        if self.folder:
-            (self.folder / f"{task}-{os.getpid()}").touch()
-        if task == self.breaks_at and self.wrong:
-            self.wrong()
-        elif task == self.breaks_at and first:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def attempts(self, task: int | str) -> int:
-        return len(list(self.folder.glob(f"{task}-*"))) if self.folder else 0
-
-
-def refuse() -> None:
-    raise UserError("no such model")
-
-
-def fail() -> None:
-    raise KeyError("wrong")
-
-
-def panic() -> None:
-    Tokenizer.from_str(PANIC)
-
-
-@pytest.mark.parametrize(("workers", "light"), [(1, False), (2, True)])
-def test_one_worker_and_light_work_start_no_process(workers: int, light: bool) -> None:
-    runs, watch = len(WORKER_RUNS), Stopwatch("cpu")
-    with watch.stage("select"):
-        done = list(LocalEngine("cpu", workers).run(Square(light=light), range(6)))
-    assert done == [(n * n, os.getpid()) for n in range(6)]
+@pytest.mark.parametrize(("count", "light"), [(1, False), (2, True)])
+def test_one_worker_and_light_work_start_no_process(count: int, light: bool) -> None:
+    runs = len(WORKER_RUNS)
+    done = list(LocalEngine("cpu", count).run(Square(light=light), range(6)))
+    assert [(square, pid) for square, pid, *_ in done] == [(n * n, os.getpid()) for n in range(6)]
     assert len(WORKER_RUNS) == runs
 
 
-def test_the_piece_of_a_dead_worker_is_tried_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_piece_of_a_dead_worker_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))  # than the fork server's
+    monkeypatch.setattr(local, "available_cores", lambda: 3)
+    monkeypatch.setattr(workers, "SIGNAL_SECONDS", 0.1)
     work = Square(breaks_at=1, folder=tmp_path)
     done = list(LocalEngine("cpu", 2).run(work, range(4)))
-    assert sorted(square for square, _ in done) == [0, 1, 4, 9]
-    assert os.getpid() not in {pid for _, pid in done}
+    assert sorted(square for square, *_ in done) == [0, 1, 4, 9]
+    assert os.getpid() not in {pid for _, pid, *_ in done}
+    assert {(blas, cache) for *_, blas, cache in done} == {("1", str(tmp_path / "another"))}
     assert [work.attempts(piece) for piece in range(4)] == [1, 2, 1, 1]
     assert caplog.messages == ["a worker died at piece 2 of 4 (its process was killed): try 2 of 3"]
     assert WORKER_RUNS[-1].processor_seconds > 0
 
 
 @pytest.mark.parametrize(
-    ("wrong", "at", "workers", "kind", "message"),
+    ("wrong", "at", "count", "kind", "message"),
     [
         (refuse, "setup", 1, UserError, "^no such model$"),
         (refuse, "setup", 2, UserError, "^no such model$"),
@@ -137,31 +83,15 @@ def test_the_piece_of_a_dead_worker_is_tried_again(tmp_path: Path, caplog: pytes
     ],
 )
 def test_the_first_error_ends_the_run(
-    tmp_path: Path,
-    wrong: Callable[[], Any],
-    at: int | str,
-    workers: int,
-    kind: type[Exception],
-    message: str,
+    tmp_path: Path, wrong: Callable[[], Any], at: int | str, count: int, kind: type[Exception], message: str
 ) -> None:
     work = Square(at, wrong, tmp_path)
     with pytest.raises(kind, match=message) as raised:
-        list(LocalEngine("cpu", workers).run(work, range(50)))
-    assert 1 <= work.attempts(at) <= (workers if at == "setup" else 1)
+        list(LocalEngine("cpu", count).run(work, range(50)))
+    assert 1 <= work.attempts(at) <= (count if at == "setup" else 1)
     assert work.attempts(49) == 0 or wrong is panic  # whose backtrace takes longer than all pieces
-    if workers == 2 and wrong is fail:
+    if count == 2 and wrong is fail:
         assert "in fail" in str(raised.value.__cause__), "the worker's traceback"
-
-
-def test_a_worker_has_its_cores_and_the_command_s_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "counted.py").write_text(COUNTED)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))  # than the fork server's
-    monkeypatch.setattr(local, "available_cores", lambda: 3)
-    work = importlib.import_module("counted").Work()
-    assert list(LocalEngine("cpu", 2).run(work, [0, 1])) == [("1", cache_dir())] * 2
 
 
 def test_a_module_that_a_worker_cannot_import_is_the_error(
@@ -169,8 +99,9 @@ def test_a_module_that_a_worker_cannot_import_is_the_error(
 ) -> None:
     (tmp_path / "fragile.py").write_text(FRAGILE)
     monkeypatch.syspath_prepend(str(tmp_path))
+    work = importlib.import_module("fragile").Fragile()
     with pytest.raises(RuntimeError, match="a library is missing here"):
-        list(LocalEngine("cpu", 2).run(importlib.import_module("fragile").Work(), range(4)))
+        list(LocalEngine("cpu", 2).run(work, range(4)))
 
 
 class Busy:

@@ -1,50 +1,35 @@
 """What can be said of the Ray engine without Ray; tests/slow and tests/full start clusters."""
 
-import os
 import pickle
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.engine.base import Piece, T, Work
 from benchmark.engine.ray import RayEngine, _Actor
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
-from filters.base import Filter, Scores
+from tests.benchmark.engine.squares import Square
+from tests.benchmark.scoring.test_score_pool import Bright
 from tests.extras import needs_extra
 from tests.pools import rows, write_pool
 
 
-class Loads:
-    light = False
-
-    def setup(self, device: str) -> None:
-        self.cache = os.environ["XDG_CACHE_HOME"]
-
-    def __call__(self, piece: int) -> int:
-        return piece
-
-
 def test_an_actor_works_in_the_cache_of_its_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    work, driver = Loads(), tmp_path / "driver"
-    (driver / "pairsift").mkdir(parents=True)
-    (driver / "pairsift" / "driver-1").touch()
+    token = tmp_path / "driver" / "pairsift" / "driver-1"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    _Actor(work, "cpu", 1, driver / "pairsift" / "driver-1").setup()
-    assert work.cache == str(driver)
-
-
-def test_an_actor_on_a_node_with_another_cache_says_so(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "pairsift" / "driver-1"
+    actor = _Actor(Square(), "cpu", 1, token)
     with pytest.raises(
-        UserError, match=rf"the Ray node .* does not see .*{elsewhere.parent}; set XDG_CACHE_HOME"
+        UserError, match=rf"the Ray node .* does not see .*{token.parent}; set XDG_CACHE_HOME"
     ):
-        _Actor(Loads(), "cpu", 1, elsewhere).setup()
+        actor.setup()
+    token.parent.mkdir(parents=True)
+    token.touch()
+    actor.setup()
+    assert actor.call(3)[0][3] == str(tmp_path / "driver")
 
 
 @needs_extra("ray")
@@ -54,16 +39,6 @@ def test_a_cluster_that_does_not_answer_is_named() -> None:
     for address in (closed, "cluster", "127.0.0.1:99999"):
         with pytest.raises(UserError, match=rf"^engine.address={address}: no Ray cluster answers there"):
             RayEngine(address)
-
-
-class Brightness(Filter):
-    """Scores images."""
-
-    needs = frozenset({"image"})
-
-    def score(self, batch: Batch) -> Scores:
-        assert batch.images is not None
-        return np.array([np.asarray(image).mean() for image in batch.images], np.float32)
 
 
 class Weighed:
@@ -84,10 +59,10 @@ class Weighed:
 
 def test_no_image_goes_to_a_worker_or_comes_back(tmp_path: Path) -> None:
     small, large = Weighed(), Weighed()
-    for engine, count in ((small, 2), (large, 200)):
+    for engine, count in ((small, 2), (large, 60)):
         shards = [rows(count), rows(count, start=count)]
         pool = Pool("p", str(write_pool(tmp_path / f"{count:03d}", shards)))
-        assert len(score_pool(pool, Brightness(), engine).scores) == 2 * count
+        assert len(score_pool(pool, Bright(), engine).scores) == 2 * count
     assert small.work == large.work
     assert max(large.work) < 10_000
     assert max(large.per_piece) <= max(small.per_piece) + 8 < 1_000

@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
 from safetensors.torch import save_file
 from torch import Tensor
 
 from benchmark.core.errors import UserError
-from benchmark.models.clip_models import load_clip
+from benchmark.core.images import decode_image
+from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.models.pac_clip import load_pac_clip, merge_lora, pac_revision
 from tests.filters.checkpoints import open_clip_model
+from tests.pools import jpeg
 
 CPU = torch.device("cpu")
 RANK = 4  # of the released PAC-S++
@@ -24,8 +24,6 @@ ADAPTED = (
     "mlp.c_proj.weight",
     "conv1.weight",
 )
-IMAGES = [Image.fromarray(np.random.default_rng(i).integers(0, 256, (32, 32, 3), np.uint8)) for i in range(3)]
-TEXTS = ["A photo depicts a red ball", "", "two dogs " * 40]
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +31,16 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return open_clip_model(tmp_path_factory.mktemp("pac") / "clip")
 
 
-@pytest.fixture
-def state(model: str) -> dict[str, Tensor]:
+@pytest.fixture(scope="module")
+def base(model: str) -> ClipModel:
+    return load_clip(model, None, CPU)
+
+
+@pytest.fixture(scope="module")
+def state(base: ClipModel) -> dict[str, Tensor]:
     """Other weights of the same shapes."""
     generator = torch.Generator().manual_seed(1)
-    before = load_clip(model, None, CPU).model.state_dict()
+    before = base.model.state_dict()
     return {k: v + 0.2 * torch.randn(v.shape, generator=generator) for k, v in before.items()}
 
 
@@ -61,14 +64,14 @@ def saved(path: Path, state: Any) -> str:
 
 
 def test_a_whole_checkpoint_replaces_every_weight(
-    model: str, state: dict[str, Tensor], tmp_path: Path
+    model: str, base: ClipModel, state: dict[str, Tensor], tmp_path: Path
 ) -> None:
     archive = state | {"input_resolution": torch.tensor(32), "vocab_size": 49408, "context_length": 16}
     clip = load_pac_clip(model, None, saved(tmp_path / "clip.pth", archive), CPU)
     assert all(torch.equal(clip.model.state_dict()[name], tensor) for name, tensor in state.items())
     assert not clip.model.training
-    base = load_clip(model, None, CPU)
-    assert abs(clip.embed_images(IMAGES) - base.embed_images(IMAGES)).max() > 0.05
+    images = [decode_image(jpeg(seed)) for seed in range(3)]
+    assert abs(clip.embed_images(images) - base.embed_images(images)).max() > 0.05
     assert str(clip.preprocess) == str(base.preprocess)
 
 
@@ -97,12 +100,14 @@ def test_lora_is_merged_by_hand() -> None:
     assert merged["b.mlp.c_fc.weight"].tolist() == [[1.0]]
 
 
-def test_safetensors_change_what_they_hold_and_nothing_else(model: str, tmp_path: Path) -> None:
+def test_safetensors_change_what_they_hold_and_nothing_else(
+    model: str, base: ClipModel, tmp_path: Path
+) -> None:
     path = tmp_path / "projections.safetensors"
     changed = {"text_projection": torch.full((32, 16), 0.25, dtype=torch.float16)}
     save_file(changed, path)
     found = load_pac_clip(model, None, str(path), CPU).model.state_dict()
-    for name, tensor in load_clip(model, None, CPU).model.state_dict().items():
+    for name, tensor in base.model.state_dict().items():
         assert found[name].dtype == torch.float32
         assert torch.equal(found[name], torch.full((32, 16), 0.25) if name in changed else tensor), name
 
@@ -119,7 +124,6 @@ def test_what_is_no_checkpoint_is_one_line(
     (tmp_path / "text.pth").write_text("<html>quota exceeded</html>")
     (tmp_path / "text.safetensors").write_text("<html>")
     torch.save([1, 2], tmp_path / "list.pth")
-    save_file({"visual.projection": torch.zeros(2)}, tmp_path / "unknown.safetensors")
     save_file({"text_projection": torch.zeros(2)}, tmp_path / "shape.safetensors")
     cases = {
         None: "needs its authors' weights",
@@ -132,8 +136,6 @@ def test_what_is_no_checkpoint_is_one_line(
         saved(tmp_path / "missing.pth", wrong): r"does not fit .*text_projection",
         saved(tmp_path / "more.pth", state | {"head.weight": torch.zeros(2)}): "unknown weight head.weight",
         saved(tmp_path / "half.pth", state | {"visual.conv1.lora_A": torch.zeros(64, 48)}): r"conv1\.lora_B",
-        saved(tmp_path / "wide.pth", wrong | {"text_projection": torch.zeros(32, 8)}): "size mismatch",
-        str(tmp_path / "unknown.safetensors"): r"unknown weight visual\.projection",
         str(tmp_path / "shape.safetensors"): "size mismatch",
     }
     for checkpoint, message in cases.items():

@@ -88,20 +88,14 @@ def test_python_of_a_checkpoint_is_not_run(auto_class: object, tmp_path: Path, t
     assert not trace.exists()
 
 
-def test_python_of_a_clips_tokenizer_is_not_run_though_its_config_trusts_it(
-    tmp_path: Path, trace: Path
-) -> None:
-    kwargs = {"trust_remote_code": True}
-    clip = copied_clip(tmp_path / "clip", {"hf_tokenizer_name": "any", "tokenizer_kwargs": kwargs})
+def test_python_of_a_clips_tokenizer_or_text_tower_is_not_run(tmp_path: Path, trace: Path) -> None:
+    trusting = {"hf_tokenizer_name": "any", "tokenizer_kwargs": {"trust_remote_code": True}}
+    clip = copied_clip(tmp_path / "clip", trusting)
     plant(tmp_path / "clip", trace)
     with pytest.raises(UserError, match=r"CLIP .* cannot be loaded: .*custom code"):
         load_clip(clip, None, CPU)
-    assert not trace.exists()
-
-
-def test_python_of_a_clips_text_tower_is_not_run(tmp_path: Path, trace: Path) -> None:
     plant(copied("bert", tmp_path / "bert"), trace)
-    clip = copied_clip(tmp_path / "clip", {"hf_model_name": str(tmp_path / "bert")})
+    clip = copied_clip(tmp_path / "other", {"hf_model_name": str(tmp_path / "bert")})
     with pytest.raises(UserError, match=r"CLIP .* cannot be loaded"):
         load_clip(clip, None, CPU)
     assert not trace.exists()

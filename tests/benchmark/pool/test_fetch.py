@@ -1,8 +1,6 @@
 """Samples of a pool on an HTTP server, fetched by ranges."""
 
-import io
 import shutil
-import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
 from benchmark.pool.tar_index import TarIndex, index_tar
 from tests.extras import needs_extra
-from tests.pools import Row, rows, write_pool
+from tests.pools import Row, rows, write_pool, write_tar
 from tests.servers import Behaviour, http_server
 
 pytestmark = needs_extra("http")
@@ -61,22 +59,18 @@ def unindexed(root: Path) -> Iterator[Pool]:
         yield Pool("p", url)
 
 
-def samples(subset: Subset) -> list[tuple[str, str, bytes]]:
-    return [(sample.uid, sample.text, sample.image.tobytes()) for sample in subset]
-
-
 def tar_bytes(pool: Pool) -> int:
     """The bytes of the fetched members: the tars without their ends."""
     return sum(s.path.stat().st_size - 1024 for s in pool.tars)
 
 
-@pytest.mark.parametrize("faults", [{}, {"ranges": False}, {"drops": 2}], ids=str)
+@pytest.mark.parametrize("faults", [{}, {"ranges": False}, {"drops": 1}], ids=str)
 def test_what_is_fetched_is_what_the_pool_holds(root: Path, faults: dict[str, Any]) -> None:
     chosen = selected(CHOSEN)
-    expected = samples(Subset(Pool("p", str(root)), chosen))
     serve = indexed(root, Behaviour(**faults)) if faults else unindexed(root)
     with serve as pool:
-        assert samples(Subset(fetch_subset(pool, chosen), chosen, metadata=pool)) == expected
+        fetched = Subset(fetch_subset(pool, chosen), chosen, metadata=pool)
+        assert list(fetched) == list(Subset(Pool("p", str(root)), chosen))
 
 
 def test_only_the_samples_are_sent_with_an_index(root: Path) -> None:
@@ -118,15 +112,13 @@ def test_a_killed_fetch_goes_on_with_the_next_tar(root: Path, monkeypatch: pytes
 
 
 def test_members_need_not_be_contiguous(tmp_path: Path) -> None:
-    first, second = rows(2)
-    path = tmp_path / "pool" / "shards" / "0.tar"
-    path.parent.mkdir(parents=True)
-    with tarfile.open(path, "w") as tar:
-        for extension in ("jpg", "txt", "json"):
-            for sample in (first, second):
-                member = tarfile.TarInfo(f"{sample.key}.{extension}")
-                member.size = len(sample.members()[extension])
-                tar.addfile(member, io.BytesIO(sample.members()[extension]))
+    _, second = samples = rows(2)
+    parts = [
+        Row(s.key, "", "", b"", files={kind: s.members()[kind]})
+        for kind in ("jpg", "txt", "json")
+        for s in samples
+    ]
+    write_tar(tmp_path / "pool" / "shards" / "0.tar", parts)
     with indexed(tmp_path / "pool") as pool:
         local = fetch_subset(pool, selected([1]))
         assert [sample.uid for sample in Subset(local, selected([1]))] == [second.uid]

@@ -31,8 +31,8 @@ def images_of(samples: list[Row]) -> list[dict[str, Any]]:
     return [{"bytes": sample.image, "path": f"{sample.key}.jpg"} for sample in samples]
 
 
-TWENTY = rows(20)
-PICTURES, TEXTS = pa.array(images_of(TWENTY), HUB), pa.array([row.text for row in TWENTY])
+SOME = rows(8)
+PICTURES, TEXTS = pa.array(images_of(SOME), HUB), pa.array([row.text for row in SOME])
 LARGE = pa.large_list(pa.string_view())
 
 
@@ -49,9 +49,9 @@ def write(path: Path, samples: list[Row], **columns: Any) -> Path:
 
 
 def hub_pool(folder: Path) -> Pool:
-    """Two files of 20 pairs, below the folder."""
+    """Two files of 10 pairs, below the folder."""
     for number in range(2):
-        write(folder / f"data/train-{number:05d}-of-00002-0a1b.parquet", rows(20, 20 * number))
+        write(folder / f"data/train-{number:05d}-of-00002-0a1b.parquet", rows(10, 10 * number))
     return Pool("p", str(folder))
 
 
@@ -72,12 +72,12 @@ def all_uids(pool: Pool) -> UidArray:
 
 def test_images_and_captions_are_those_of_tars(tmp_path: Path) -> None:
     pool = hub_pool(tmp_path / "hub")
-    write_tar(tmp_path / "tars/0.tar", rows(40))
+    write_tar(tmp_path / "tars/0.tar", rows(20))
     of_tars, _ = read(Pool("t", str(tmp_path / "tars")), IMAGE)
     pairs, drops = read(pool, IMAGE | {"width"})
     assert not drops
     assert [(text, image) for text, image, _ in pairs.values()] == list(of_tars.values())
-    assert [width for *_, width in pairs.values()] == [*range(20)] * 2
+    assert [width for *_, width in pairs.values()] == [*range(10)] * 2
     assert {uid: pair[:1] for uid, pair in pairs.items()} == read(pool, TEXT, 3)[0]
 
 
@@ -85,40 +85,40 @@ def test_images_and_captions_are_those_of_tars(tmp_path: Path) -> None:
     ("columns", "names"),
     [
         ({}, {}),
-        ({"image": None, "jpg": [row.image for row in TWENTY]}, {}),
+        ({"image": None, "jpg": [row.image for row in SOME]}, {}),
         ({"image": None, "photo": PICTURES}, {}),
-        ({"image": ["x"] * 20, "photo": PICTURES}, {"image": "photo"}),
+        ({"image": ["x"] * 8, "photo": PICTURES}, {"image": "photo"}),
         ({"image": None, "picture": PICTURES.field("bytes").cast(pa.binary_view())}, {"image": "picture"}),
         ({"caption": TEXTS}, {}),
         ({"caption": TEXTS.dictionary_encode()}, {}),
-        ({"caption": None, "sentences": pa.array([[r.text] for r in TWENTY], LARGE)}, {}),
+        ({"caption": None, "sentences": pa.array([[r.text] for r in SOME], LARGE)}, {}),
         ({"caption": None, "alt": TEXTS.cast(pa.binary())}, {"text": "alt"}),
-        ({"depth": PICTURES, "exif": [{"a": [1.5]}] * 20}, {}),
-        ({"uid": [row.uid for row in TWENTY]}, {}),
-        ({"uid": pa.array([bytes.fromhex(row.uid) for row in TWENTY], pa.binary(16))}, {}),
-        ({"url": [row.url for row in TWENTY]}, {}),
-        ({"id": list(range(20))}, {"key": "id"}),
+        ({"depth": PICTURES, "exif": [{"a": [1.5]}] * 8}, {}),
+        ({"uid": [row.uid for row in SOME]}, {}),
+        ({"uid": pa.array([bytes.fromhex(row.uid) for row in SOME], pa.binary(16))}, {}),
+        ({"url": [row.url for row in SOME]}, {}),
+        ({"id": list(range(8))}, {"key": "id"}),
     ],
 )
 def test_columns_have_the_names_and_types_of_the_hub(
     tmp_path: Path, columns: Mapping[str, Any], names: dict[str, str]
 ) -> None:
-    write(tmp_path / "0.parquet", rows(20), **columns)
+    write(tmp_path / "0.parquet", SOME, **columns)
     pool = Pool("p", str(tmp_path), names)
     texts, (pairs, drops) = read(pool, TEXT)[0], read(pool, IMAGE)
     assert not drops
     assert {uid: (text,) for uid, (text, _) in pairs.items()} == texts
-    assert [text for text, _ in pairs.values()] == [row.text for row in rows(20)]
+    assert [text for text, _ in pairs.values()] == [row.text for row in SOME]
     if {"uid", "url"} & set(columns):
-        assert list(pairs) == [row.uid for row in rows(20)]
+        assert list(pairs) == [row.uid for row in SOME]
     subset = Subset(fetch_subset(pool, all_uids(pool)), all_uids(pool), metadata=pool)
     assert {s.uid: (s.text, s.image.tobytes()) for s in subset} == pairs
 
 
 def test_equal_captions_are_pairs_of_their_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    write(tmp_path / "0.parquet", rows(20), caption=["a dog"] * 20)
+    write(tmp_path / "0.parquet", SOME, caption=["a dog"] * 8)
     pairs, _ = read(Pool("p", str(tmp_path)), IMAGE)
-    assert len(pairs) == len({image for _, image in pairs.values()}) == 20
+    assert len(pairs) == len({image for _, image in pairs.values()}) == 8
     assert "captions tell its pairs apart" not in caplog.text
     (tmp_path / "1").mkdir()
     for copy in ("1/0.parquet", "1%2F0.parquet"):  # the second as task=fetch names it
@@ -129,9 +129,9 @@ def test_equal_captions_are_pairs_of_their_rows(tmp_path: Path, caplog: pytest.L
 def test_the_hub_sends_images_only_to_what_reads_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    noise = np.random.default_rng(0).bytes(50_000)  # after the end of each JPEG
+    noise = np.random.default_rng(0).bytes(120_000)  # after the end of each JPEG
     for number in range(2):
-        samples = [replace(row, image=row.image + noise) for row in rows(20, 20 * number)]
+        samples = [replace(row, image=row.image + noise) for row in rows(8, 8 * number)]
         write(tmp_path / f"datasets/some/pool/data/train-{number:05d}-of-00002-0a1b.parquet", samples)
     local = Pool("p", str(tmp_path / "datasets/some/pool"))
     files = list((tmp_path / "datasets").rglob("*.parquet"))
@@ -144,11 +144,8 @@ def test_the_hub_sends_images_only_to_what_reads_them(
         chosen = all_uids(pool)[5:8]
         server.gets.clear()
         assert read(pool, IMAGE) == read(local, IMAGE)
-        assert size <= server.sent(".parquet") < 1.3 * size  # and the columns of one footer
-        of_hub, of_disk = (
-            [(s.uid, s.text, s.image.tobytes()) for s in Subset(fetch_subset(p, chosen), chosen, metadata=p)]
-            for p in (pool, local)
-        )
+        assert size <= server.sent(".parquet") < 1.5 * size  # and the columns of one footer
+        of_hub, of_disk = (list(Subset(fetch_subset(p, chosen), chosen, metadata=p)) for p in (pool, local))
         assert of_hub == of_disk
         write(tmp_path / "datasets/some/pool/data/test-00000-of-00001-2c3d.parquet", rows(5, 90))
         for folder in (f"{tmp_path}/datasets/some/pool/data", "hf://datasets/some/pool/data"):
@@ -165,7 +162,7 @@ def test_all_captions_are_drawn_from_if_asked(tmp_path: Path) -> None:
     uids = all_uids(pool)
     assert not CaptionSources(pool)
     others = CaptionSources(pool, use="draw").of(uids)
-    assert others.counts() == {"samples": 40, "captions": 80}
+    assert others.counts() == {"samples": 20, "captions": 40}
     for sample in Subset(fetch_subset(pool, uids), uids, captions=others, metadata=pool):
         assert sample.others == (f"again, {sample.text}", "a third")
     with pytest.raises(UserError, match=r"captions.use=sum takes one caption .* caption has 3 of"):
@@ -195,8 +192,7 @@ def test_a_subset_is_resharded_with_all_columns_but_images(tmp_path: Path) -> No
     for needs in (IMAGE | {"width"}, TEXT | {"width"}):
         expected = {u: (t, i, w) if "image" in needs else (t, w) for u, (t, i, w) in pairs.items()}
         assert read(out, needs)[0] == {uid: expected[uid] for uid in decode_uids(chosen)}
-    schemas = {str(pq.read_schema(shard.path).remove_metadata()) for shard in out.metadata}
-    assert not any("binary" in schema for schema in schemas)
+    assert not any("binary" in str(pq.read_schema(shard.path).types) for shard in out.metadata)
     assert CaptionSources(out, use="draw").of(chosen) == CaptionSources(pool, use="draw").of(chosen)
 
 
@@ -231,22 +227,21 @@ def test_a_damaged_file_is_counted(tmp_path: Path, damage: str) -> None:
     first.write_bytes({"footer": data[:-9], "empty": b""}.get(damage, data))
     pairs, drops = read(Pool("p", str(tmp_path)), IMAGE)
     assert drops == {"shard_empty" if damage == "empty" else "shard_corrupt": 1}
-    assert 20 <= len(pairs) < 30
+    assert 10 <= len(pairs) < 20
     assert pairs.items() <= whole.items()
 
 
 def test_a_long_row_group_is_streamed(tmp_path: Path) -> None:
-    """Of 100 images of 200 kB in one row group and small pages, few are in memory."""
-    noise = [np.random.default_rng(number).bytes(200_000) for number in range(100)]
-    table = pa.table({"image": [{"bytes": data} for data in noise], "caption": [["a"]] * 100})
-    pq.write_table(table, tmp_path / "0.parquet", row_group_size=100, write_batch_size=1)
-    assert pq.read_metadata(tmp_path / "0.parquet").num_row_groups == 1
+    """Of 50 images of 200 kB in one row group and small pages, few are in memory."""
+    noise = [np.random.default_rng(number).bytes(200_000) for number in range(50)]
+    table = pa.table({"image": [{"bytes": data} for data in noise], "caption": [["a"]] * 50})
+    pq.write_table(table, tmp_path / "0.parquet", row_group_size=50, write_batch_size=1)
     del table
     before = pa.total_allocated_bytes()
     with (tmp_path / "0.parquet").open("rb") as file:
         held = [pa.total_allocated_bytes() - before for _ in image_parquet._samples(file, {})]
-    assert len(held) == 100
-    assert max(held) < 10_000_000
+    assert len(held) == 50
+    assert max(held) < 5_000_000
 
 
 PAIR_OF_IMAGES = dict.fromkeys(("left", "right"), pa.array(images_of(rows(5)), HUB))

@@ -1,17 +1,13 @@
 """Which files are a pool's shards."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.core.uids import decode_uids
 from benchmark.pool.layout import expand_braces, find_shards
 from benchmark.pool.pool import Pool
-from tests.pools import rows, write_metadata, write_tar
-
-IMAGE = frozenset({"image", "text"})
+from tests.servers import Behaviour, http_server
 
 
 def names(url: str) -> tuple[list[str], list[str]]:
@@ -74,24 +70,10 @@ def test_a_wrong_pattern_is_a_user_error(tmp_path: Path, pattern: str, message: 
         Pool("p", f"{tmp_path}/{pattern}")
 
 
-def test_a_nested_pool_is_read_and_cached_by_its_paths(tmp_path: Path) -> None:
-    for number in range(2):
-        samples = rows(3, start=3 * number)
-        write_tar(tmp_path / f"part-{number}" / "00000.tar", samples)
-        write_metadata(tmp_path / f"part-{number}" / "00000.parquet", samples)
-    pool = Pool("p", str(tmp_path))
-    assert pool.count() == 6
-    for _ in range(2):  # the second time from the cached index
-        read = [b for shard in pool.shards(IMAGE) for b in pool.batches(shard, IMAGE, 9, Counter())]
-        assert [uid for batch in read for uid in decode_uids(batch.uids)] == [row.uid for row in rows(6)]
-
-
-def test_a_pools_key_has_no_credentials(tmp_path: Path) -> None:
-    from tests.servers import Behaviour, http_server
-
-    write_tar(tmp_path / "0.tar", rows(1))
+def test_a_shards_version_has_no_credentials(tmp_path: Path) -> None:
+    touch(tmp_path, "0.tar")
     with http_server(tmp_path, Behaviour()) as url:
-        keys = {Pool("p", f"{url}/0.tar?signature={signature}").key for signature in "ab"}
-        assert len(keys) == 1
-        user = url.replace("://", "://me:secret@")
-        assert [shard.name for shard in Pool("p", user).tars] == ["0"]
+        urls = [f"{url}/0.tar?signature={signature}" for signature in "ab"]
+        (first,), (second,) = (find_shards(signed)[0] for signed in urls)
+        assert (first.name, first.version) == ("0", second.version)
+        assert names(url.replace("://", "://me:secret@")) == (["0"], [])

@@ -12,7 +12,6 @@ from benchmark.pool.other_captions import CaptionSources, OtherCaptions
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import Subset
 from benchmark.run.identity import make_run_id, training_fingerprint
-from benchmark.run.job import Job
 from tests.jobs import make_job
 from tests.pools import rows, write_metadata, write_tar
 
@@ -114,12 +113,8 @@ def test_unreadable_sources_are_user_errors_before_scoring(pool: Pool, tmp_path:
         nobodys.of(encode_uids(UIDS))
 
 
-@pytest.fixture
-def job() -> Job:
-    return make_job("filter=random")
-
-
-def test_fingerprints_depend_on_captions_not_on_paths(job: Job, pool: Pool) -> None:
+def test_fingerprints_depend_on_captions_not_on_paths(pool: Pool) -> None:
+    job = make_job("filter=random")
     model = job.models["dual_encoder"]
     sources = CaptionSources(pool)
     none = sources.of(encode_uids(UIDS)).sha256
@@ -128,17 +123,14 @@ def test_fingerprints_depend_on_captions_not_on_paths(job: Job, pool: Pool) -> N
     one = OtherCaptions({"a": ("x", "y"), "b": ("z",)}).sha256
     same = OtherCaptions({"b": ("z",), "a": ("x", "y")}).sha256
     others = [
-        OtherCaptions(c).sha256 for c in ({"a": ("y", "x"), "b": ("z",)}, {"a": ("x",), "b": ("y", "z")})
+        OtherCaptions({"a": ("y", "x"), "b": ("z",)}).sha256,
+        OtherCaptions({"a": ("x",), "b": ("y", "z")}).sha256,
+        *(OtherCaptions({"a": ("x", "y"), "b": ("z",)}, weights=w).sha256 for w in ((1, 1), (1, 2))),
     ]
     assert one == same
-    assert len({one, *others, None}) == 4
-    captions = {"a": ("x", "y"), "b": ("z",)}
-    summed = [OtherCaptions(captions, weights=weights).sha256 for weights in ((1, 1), (1, 2))]
-    assert len({one, *summed}) == 3
     prints = {training_fingerprint(job.models["captioner"], "sha", "cpu", c) for c in (one, *others, None)}
-    assert len(prints) == 4
-    job.cfg.captions.files = ["/some/where"]
-    assert make_run_id(job, one) != make_run_id(job, None)
-    ids = make_run_id(job, one)
-    job.cfg.captions.files = ["/else/where"]
-    assert make_run_id(job, one) == ids
+    assert len(prints) == len({one, *others, None}) == 6
+    ids = []
+    for job.cfg.captions.files in (["/some/where"], ["/else/where"]):
+        ids += [make_run_id(job, one), make_run_id(job, None)]
+    assert ids[0] == ids[2] != ids[1]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
+from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, read_subset
 from benchmark.pool import readable
 from benchmark.pool.pool import Pool
@@ -44,11 +45,6 @@ def write(folder: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return write(tmp_path / "pool")
-
-
-@pytest.fixture
-def strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readable, "FEW", 1)
 
 
 RANKED = ("filter=column", "filter.column=quality")
@@ -123,45 +119,33 @@ def test_with_size_all_they_are_left_out(folder: Path) -> None:
     assert (len(stream), selected.manifest.lost) == (9, {"image_missing": 1, "image_unreadable": 2})
 
 
-@pytest.mark.usefixtures("strict")
 @pytest.mark.parametrize("task", ["reshard", "export"])
 def test_too_many_unreadable_pairs_stop(task: str, run: Run, folder: Path, tmp_path: Path) -> None:
     command = [f"task={task}", *settings(folder, "size.samples=8"), f"task.output={tmp_path / 'out'}"]
-    done = run(*command, "selection.tolerate=0.25")
     assert_one_line(
-        done,
-        "3 chosen pairs cannot be read (1 image_missing, 2 image_unreadable), more than selection.tolerate=0.25"
+        run(*command, "selection.tolerate=0"),
+        "3 chosen pairs cannot be read (1 image_missing, 2 image_unreadable), more than selection.tolerate=0"
         " of 8 allows; mend the pool's images, or add selection.tolerate=0.38",
     )
     assert not list((tmp_path / "out").glob("*"))
 
 
-def test_a_few_unreadable_pairs_end_nothing(
-    run: Run, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    command = ["task=reshard", *settings(folder, "size.samples=4")]
-    assert run(*command, f"task.output={tmp_path / 'out'}").stdout.startswith("wrote 4 of 4 samples")
-    assert row_numbers(decode_uids(read_subset(tmp_path / "out" / "sample_ids.npy"))) == [0, 1, 2, 4]
+def test_a_few_unreadable_pairs_end_nothing(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert opened(job_on(folder, "size.samples=4"))[0] == [0, 1, 2, 4]
     assert [readable.tolerated(size, 0.01) for size in (20, 500, 800)] == [5, 5, 8]
     line = "select: 1 chosen pair cannot be read (1 image_unreadable); replaced by the next in rank"
     assert line in caplog.messages
-    strict = run(*command, f"task.output={tmp_path / 'strict'}", "selection.tolerate=0")
-    assert_one_line(
-        strict, "1 chosen pair cannot be read (1 image_unreadable), more than selection.tolerate=0"
-    )
 
 
-@pytest.mark.usefixtures("strict")
 def test_a_size_above_the_readable_pairs_names_the_largest(
-    run: Run, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ["task=reshard", *settings(folder), f"task.output={tmp_path / 'out'}"]
-    text = "size asks for 11 pairs, but 9 can be read (1 image_missing, 2 image_unreadable); choose "
-    remedy = "size=9 or less with selection.tolerate=0.34"
-    assert_one_line(run(*command, "size.samples=11"), text + remedy)
-    caplog.clear()
-    done = run(*command, *remedy.replace("or less with ", "").split())
-    assert done.stdout.startswith("wrote 9 of 9 samples")
+    monkeypatch.setattr(readable, "FEW", 1)
+    caplog.set_level("INFO")
+    text = r"size asks for 11 pairs, but 9 can be read \(1 image_missing, 2 image_unreadable\); choose "
+    with pytest.raises(UserError, match=text + r"size=9 or less with selection\.tolerate=0\.34"):
+        opened(job_on(folder, "size.samples=11"))
+    assert len(opened(job_on(folder, "size.samples=9", "selection.tolerate=0.34"))[0]) == 9
     assert "score: reusing the scores of column on all 1 shards of pool img2dataset" in caplog.messages
 
 

@@ -102,43 +102,38 @@ def test_the_output_is_a_pool_like_any_other(pool: Pool, tmp_path: Path) -> None
 
 
 def members_of(folder: Path) -> dict[str, bytes]:
+    """The members of the first tar by their names without the zeros that these begin with."""
     with tarfile.open(folder / "shards" / "00000000.tar") as tar:
-        return {name: tar.extractfile(name).read() for name in tar.getnames()}
+        return {name.lstrip("0"): tar.extractfile(name).read() for name in tar.getnames()}
 
 
 def test_all_fields_and_members_are_kept(pool: Pool, tmp_path: Path) -> None:
     write(pool, CHOSEN, tmp_path / "out")
     members, row = members_of(tmp_path / "out"), rows(13)[5]
-    fields = json.loads(members["000000001.json"])
+    fields = json.loads(members["1.json"])
     place, _, checksum = fields.pop("pairsift_stamp").partition(" ")
     assert place.endswith("/00000000.tar/000000001")
     assert checksum == f"{zlib.crc32(row.text.encode() + row.image):08x}"
     expected = {"uid": row.uid, "url": row.url, "caption": row.text, "key": row.key}
     assert fields == expected | {"width": 5, "exif": {"Make": ["00005"]}}
-    assert members["000000001.seg.cls"] == b"00005"
-    assert members["000000001.jpg"] == row.image
+    assert members["1.seg.cls"] == b"00005"
+    assert members["1.jpg"] == row.image
 
 
-def test_images_are_named_jpg_and_other_members_keep_their_names(tmp_path: Path) -> None:
+def test_images_are_named_jpg_and_members_that_a_reader_would_run_are_left_out(tmp_path: Path) -> None:
     sample = rows(1)[0]
     fields = json.dumps({"uid": sample.uid, "caption": "é 漢字", "n": 1e400}).encode()
     sample.key = "deep.er/clé" + "k" * 130
-    sample.files = {"PNG": sample.image, "seg.cls": b"a", "__": b"", "json": fields, "txt": b"another"}
-    write_tar(tmp_path / "pool" / "0.tar", [sample])
-    write(Pool("p", str(tmp_path / "pool")), [0], tmp_path / "out", every_member=True)
-    members = {name.removeprefix("000000000."): data for name, data in members_of(tmp_path / "out").items()}
-    assert json.loads(members.pop("json"))["n"] == float("inf")
-    assert members == {"jpg": sample.image, "seg.cls": b"a", "__": b"", "txt": "é 漢字".encode()}
-
-
-def test_members_that_a_reader_would_run_are_left_out(tmp_path: Path) -> None:
-    sample = rows(1)[0]
-    sample.files = {"img": sample.image, "cap": b"a dog", "json": json.dumps({"uid": sample.uid}).encode()}
-    sample.files |= {"seg.PNG": sample.image, "pickle": b"cos", "a.pth": b"PK"}
-    write_tar(tmp_path / "pool" / "0.tar", [sample])
-    write(Pool("p", str(tmp_path / "pool"), {"image": "img", "text": "cap"}), [0], tmp_path / "out")
-    names = {name.removeprefix("000000000.") for name in members_of(tmp_path / "out")}
-    assert names == {"jpg", "seg.PNG", "json", "txt"}
+    kept = {"seg.cls": b"a", "seg.PNG": sample.image}
+    others = {"__": b"", "pickle": b"cos", "a.pth": b"PK"}
+    for every_member, image, expected in ((True, "PNG", kept | others), (False, "img", kept)):
+        sample.files = {image: sample.image, **kept, **others, "json": fields, "txt": b"another"}
+        write_tar(tmp_path / image / "0.tar", [sample])
+        out = tmp_path / str(every_member)
+        write(Pool("p", str(tmp_path / image), {"image": image}), [0], out, every_member=every_member)
+        members = {name.removeprefix("."): data for name, data in members_of(out).items()}
+        assert json.loads(members.pop("json"))["n"] == float("inf")
+        assert members == {"jpg": sample.image, "txt": "é 漢字".encode(), **expected}
 
 
 @pytest.mark.parametrize("kinds", [("png", "jpg"), ("gif", "webp", "png"), ("tiff", "jpeg")])

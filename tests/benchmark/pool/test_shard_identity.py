@@ -138,12 +138,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(tmp_path: Path) -> N
 def test_a_file_is_read_once_to_know_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = str(write_pool(tmp_path / "pool", [rows(3)]))
     read: list[Path] = []
-
-    def hash_and_note(path: Path) -> str:
-        read.append(path)
-        return hash_file(path)
-
-    monkeypatch.setattr(layout, "hash_file", hash_and_note)
+    monkeypatch.setattr(layout, "hash_file", lambda path: read.append(path) or hash_file(path))
     pool = Pool("p", url)
     known = [shard.fingerprint for shard in layout.identify(pool.tars)]
     layout._content_hash.cache_clear()  # as in the next command

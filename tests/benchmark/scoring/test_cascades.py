@@ -153,8 +153,7 @@ def test_a_share_in_a_later_cascade_is_one_of_what_is_left(pool: Pool) -> None:
     assert np.flatnonzero(~np.isnan(by_number(table))).tolist() == expected
 
 
-def test_a_share_is_exact_with_ties_broken_as_in_the_selection(tmp_path: Path) -> None:
-    pool = Pool("p", str(write_pool(tmp_path / "pool", [rows(PAIRS)])))
+def test_a_share_is_exact_with_ties_broken_as_in_the_selection(pool: Pool) -> None:
     alike = Bounded({"a": Quality()}, 0)
     kept = score_pool(pool, Cascade({"a": alike, "b": Quality()}, {"a": "30%"}, 5), ENGINE)
     assert (~np.isnan(kept.scores)).sum() == round(0.3 * (PAIRS - 1))

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from benchmark.core.mapped_files import MappedUids
 from benchmark.core.uids import UidArray, encode_uids, write_subset
@@ -48,24 +47,14 @@ def test_rows_of_many_pairs_are_in_the_order_of_uids(tmp_path: Path) -> None:
     expected = np.argsort(uids)
     assert (found[:] == uids[expected]).all()
     assert values == expected.tolist()
-    assert found.find(uids[:7]).tolist() == [expected.tolist().index(row) for row in range(7)]
-
-
-@pytest.mark.parametrize("uids", [hashed_uids(50), numbered_uids(50)])
-def test_uids_are_found_and_strangers_are_not(uids: UidArray, tmp_path: Path) -> None:
-    found, _ = gather(tmp_path, (uids[:40], list(range(40))))
-    assert (found[found.find(uids[:40])] == uids[:40]).all()
-    strangers = np.concatenate([uids[40:], encode_uids(["f" * 32, "0" * 31 + "f", "f" * 16 + "0" * 16])])
-    among_forty = np.isin(strangers, uids[:40])
-    assert ((found.find(strangers) >= 0) == among_forty).all()
-    assert not among_forty.all()
+    assert found.find(np.append(uids[:7], encode_uids([A]))).tolist() == [
+        *map(expected.tolist().index, range(7)),
+        -1,
+    ]
 
 
 def test_only_the_pairs_that_reach_the_filter_are_there(tmp_path: Path) -> None:
     shards = (encode_uids([C, A]), [3, 1]), (encode_uids([B]), [2])
     assert gather(tmp_path, *shards, among=encode_uids([B, C]))[1] == [2, 3]
-
-
-def test_without_a_row_all_is_empty(tmp_path: Path) -> None:
-    uids, values = gather(tmp_path, (encode_uids([]), []))
+    uids, values = gather(tmp_path / "empty", (encode_uids([]), []))  # without a row all is empty
     assert (len(uids), values, uids.find(numbered_uids(2)).tolist()) == (0, [], [-1, -1])

@@ -103,14 +103,6 @@ def test_features_of_features_are_joined_by_uid(pool: Pool) -> None:
     assert all(seconds.processor > 0 for seconds in table.costs.values())
 
 
-def test_cached_features_are_read_and_their_cost_stays_known(pool: Pool) -> None:
-    first = score_pool(pool, Crowding(), LocalEngine("cpu", 1))
-    Sizes.extracted = 0
-    ranked = score_pool(pool, Rank(), LocalEngine("cpu", 1))
-    assert Sizes.extracted == 0
-    assert ranked.costs | {SCORING: first.costs[SCORING]} == first.costs
-
-
 class NoWorkers(LocalEngine):
     """An engine that must not be needed to extract anything."""
 
@@ -119,11 +111,14 @@ class NoWorkers(LocalEngine):
         return super().run(work, pieces)
 
 
-def test_cached_features_start_no_workers(pool: Pool) -> None:
+def test_cached_features_start_no_workers_and_keep_their_cost(pool: Pool) -> None:
     with pytest.raises(AssertionError, match="start no workers"):
         score_pool(pool, Rank(), NoWorkers("cpu", 2))
-    score_pool(pool, Crowding(), LocalEngine("cpu", 1))
-    assert len(score_pool(pool, Rank(), NoWorkers("cpu", 2)).uids) == 10
+    first = score_pool(pool, Crowding(), LocalEngine("cpu", 1))
+    Sizes.extracted = 0
+    ranked = score_pool(pool, Rank(), NoWorkers("cpu", 2))
+    assert (len(ranked), Sizes.extracted) == (10, 0)
+    assert ranked.costs | {SCORING: first.costs[SCORING]} == first.costs
     for path in cache_folder("features").glob(f"*/{Sizes().key()}/*"):  # a feature under the feature
         path.unlink()
     shutil.rmtree(score_folder(pool, Rank()))

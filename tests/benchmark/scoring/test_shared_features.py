@@ -16,7 +16,7 @@ from benchmark.core.paths import cache_dir, cache_folder
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import tar_reader
 from benchmark.pool.pool import Pool
-from benchmark.scoring import shard_reader, shard_work
+from benchmark.scoring import shard_reader
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.score_parts import read_part, read_part_info
 from benchmark.scoring.score_pool import score_pool
@@ -35,33 +35,32 @@ class Brightness(Features):
     batch_size = 4
 
     def extract(self, batch: Batch) -> dict[str, np.ndarray]:
-        return {"mean": np.array([[np.asarray(image).mean()] for image in batch.images], np.float32)}
+        return {"number": np.array([[self.number(np.asarray(i))] for i in batch.images], np.float32)}
+
+    def number(self, pixels: np.ndarray) -> float:
+        return float(pixels.mean())
 
 
-class Contrast(Features):
+class Contrast(Brightness):
     """The standard deviation of each image; reads its caption, too."""
 
     needs = frozenset({"image", "text"})
-    batch_size = 4
 
-    def extract(self, batch: Batch) -> dict[str, np.ndarray]:
-        assert all(batch.texts)
-        return {"std": np.array([[np.asarray(image).std()] for image in batch.images], np.float32)}
+    def number(self, pixels: np.ndarray) -> float:
+        return float(pixels.std())
 
 
-class Centred(Features):
-    """How far each image is from its mean at most: builds on the mean."""
-
-    needs = frozenset({"image"})
-    batch_size = 4
+class Centred(Brightness):
+    """The brightest level of each image, with its mean: builds on the mean."""
 
     def __init__(self) -> None:
         self.features = (Brightness(),)
 
     def extract(self, batch: Batch) -> dict[str, np.ndarray]:
-        means = batch.features["mean"][:, 0]
-        far = [abs(np.asarray(i) - m).max() for i, m in zip(batch.images, means, strict=True)]
-        return {"far": np.array(far, np.float32)[:, None]}
+        return {"far": super().extract(batch)["number"] - batch.features["number"]}
+
+    def number(self, pixels: np.ndarray) -> float:
+        return float(pixels.max())
 
 
 class Reads(Filter):
@@ -162,11 +161,9 @@ def test_only_shards_without_scores_are_read(pool: Pool, decoded: list[int]) -> 
     assert made() == whole
 
 
-def test_what_one_filter_lacks_is_left_to_it(
-    pool: Pool, decoded: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shard_work, "run_on_shards", None)
+def test_what_one_filter_lacks_is_left_to_it(pool: Pool, decoded: list[int]) -> None:
     extract_shared(pool, [Flat(), Flat()], ONE)
+    assert not decoded
     score_pool(pool, Bright(), ONE)
     decoded.clear()
     extract_shared(pool, [Bright(), Contrasted()], ONE)

@@ -119,27 +119,17 @@ def test_a_minimum_above_the_maximum_is_one_line(run: Run, command: list[str]) -
     assert_one_line(done, "filter.minimum=0.5 must be at most filter.maximum=0.2")
 
 
-def test_a_percentage_is_of_the_pairs_that_pass(
+def test_a_size_is_a_part_or_all_of_the_pairs_that_pass(
     run: Run, command: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    bounded = [word.replace("size.samples=8", "size=25%") for word in [*command, "filter=random"]]
-    uids, manifest = selected(run, *bounded, "filter.minimum=0.5")
+    bounded = [*command[:-2], command[-1], "filter=random", "filter.minimum=0.5"]
+    uids, manifest = selected(run, *bounded, "size=25%")
     passing = manifest["scored"]
     assert 1 < manifest["k"] == len(uids) == round(passing / 4) < 10
     assert f"size: 25% of the {passing} pairs that pass are {len(uids)}" in caplog.messages
-    assert selected(run, *command, "filter=random", f"size={len(uids)}", "filter.minimum=0.5")[0] == uids
-    (path,) = (Path(run(*bounded, "size=0.1%").stdout.splitlines()[-1]),)
-    assert path.name.endswith("-0.1pct-seed0.npy")
-    assert len(read_subset(path)) == 1, "at least one pair"
-
-
-def test_all_that_pass_are_a_size(run: Run, command: list[str]) -> None:
-    everything = [word.replace("size.samples=8", "size=all") for word in [*command, "filter=random"]]
-    bounded = [*everything, "filter.minimum=0.5", "filter.maximum=0.9"]
-    done = run(*bounded)
-    path = Path(done.stdout.splitlines()[-1])
-    manifest = json.loads(path.with_suffix(".json").read_text())
-    assert path.stem.endswith("-all-seed0")
-    assert manifest["k"] == manifest["scored"] == manifest["distinct"] < 40
-    assert len(read_subset(path)) == manifest["k"]
-    assert selected(run, *everything)[1]["k"] == 40
+    assert manifest["files"][0].endswith("-25pct-seed0.npy")
+    everything, manifest = selected(run, *bounded, "size=all")
+    assert set(uids) < set(everything)
+    assert len(everything) == manifest["k"] == manifest["scored"] == manifest["distinct"] == passing < 40
+    assert manifest["files"][0].endswith("-all-seed0.npy")
+    assert len(selected(run, *bounded, "size=0.1%")[0]) == 1, "at least one pair"

@@ -77,6 +77,8 @@ def test_epochs_share_clusters_and_continue_without_replacement(pool: Pool) -> N
     assert first | second == third | fourth == set(range(20))
     assert not first & second
     assert first not in (third, fourth)
+    again, other = (select(pool, 10, 4, seed=seed).sha256 for seed in (0, 1))
+    assert again == chosen.sha256 != other
 
 
 def test_a_cluster_too_small_for_every_epoch_has_its_turn(pool: Pool) -> None:
@@ -88,10 +90,10 @@ def test_a_cluster_too_small_for_every_epoch_has_its_turn(pool: Pool) -> None:
 
 
 def test_weighted_goes_by_the_square_root_of_the_size(pool: Pool) -> None:
-    chosen = select(pool, 8, 1000 // 8, weight="square_root")
+    chosen = select(pool, 8, 25, weight="square_root")
     drawn = Counter(LABELS[UIDS[i]] for uids in chosen.epochs for i in places(uids))
     roots = np.sqrt(SIZES)
-    expected = 1000 * roots / roots.sum()
+    expected = 200 * roots / roots.sum()
     assert [drawn[label] for label in range(3)] == pytest.approx(expected, abs=1)
 
 
@@ -158,11 +160,6 @@ def test_unreadable_pairs_leave_the_order_of_the_others(pool: Pool, order: str, 
     assert not {lost, new} & set(twice)
 
 
-def test_the_seed_decides_the_draws(pool: Pool) -> None:
-    chosen = [select(pool, 5, 3, seed=seed) for seed in (0, 0, 1)]
-    assert chosen[0].sha256 == chosen[1].sha256 != chosen[2].sha256
-
-
 def test_quotas_by_hand() -> None:
     sizes = np.array([100, 10, 1])
     assert quotas(sizes.astype(float), sizes, 111) == pytest.approx([100, 10, 1])
@@ -187,7 +184,7 @@ def test_apportioned_numbers_sum_to_k_and_are_near_their_parts(seed: int) -> Non
 def test_no_pair_twice_in_an_epoch_and_all_as_often_over_many(k: int) -> None:
     rng = np.random.default_rng(k)
     sizes = np.array([1, 2, 3, 14, 30, 50])
-    counts = epoch_counts(quotas(sizes.astype(float), sizes, k), sizes, k, 200)
+    counts = epoch_counts(quotas(sizes.astype(float), sizes, k), sizes, k, 50)
     assert (counts.sum(1) == k).all()
     times = []
     for size, of_cluster in zip(sizes, counts.T, strict=True):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from benchmark.core.errors import UserError
-from benchmark.core.ties import hash_uids
 from benchmark.core.uids import decode_uids, encode_uids, make_uid, read_subset
 from benchmark.core.usage import Seconds
 from benchmark.scoring.score_parts import SCORING
@@ -20,32 +19,6 @@ from tests.pools import numbered_uids
 def table(scores, seed: int = 0) -> ScoreTable:
     uids = np.sort(encode_uids([make_uid(str(seed), str(i)) for i in range(len(scores))]))
     return ScoreTable(uids, np.asarray(scores, np.float32))
-
-
-def naive(scored: ScoreTable, k: int, seed: int) -> list[str]:
-    hashes = hash_uids(scored.uids, seed).tolist()
-    rows = zip(scored.scores.tolist(), hashes, decode_uids(scored.uids), strict=True)
-    ranked = sorted((row for row in rows if not np.isnan(row[0])), reverse=True)
-    return sorted(uid for _, _, uid in ranked[:k])
-
-
-@pytest.mark.parametrize("k", [1, 2, 37, 80, 99])
-@pytest.mark.parametrize("levels", [2, 5, 10_000])
-def test_exactly_k_as_a_sort_would_choose_ties_and_nan_included(k: int, levels: int) -> None:
-    rng = np.random.default_rng(levels)
-    scores = rng.integers(0, levels, 120).astype(np.float32)
-    scores[rng.permutation(120)[:21]] = np.nan
-    scored = table(scores)
-    chosen = select_top_k(scored, k, seed=5)
-    kept = naive(scored, k, 5)
-    assert decode_uids(chosen.uids) == kept
-    assert chosen.scored == 99
-    assert chosen.drops == {"no_score": 21}
-    by_uid = dict(zip(decode_uids(scored.uids), scores, strict=True))
-    lowest = min(by_uid[uid] for uid in kept)
-    assert chosen.threshold == lowest
-    assert chosen.tied == list(scores).count(lowest)
-    assert chosen.tied_kept == sum(by_uid[uid] == lowest for uid in kept)
 
 
 def test_a_selection_costs_what_its_scores_did() -> None:
