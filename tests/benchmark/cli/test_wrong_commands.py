@@ -28,6 +28,8 @@ SHORT = {
     "RUN": f"pool=img2dataset pool.url=pool {SMALL}",
     "SELECT": "task=select pool=img2dataset pool.url=my_pool size.samples=2",
     "MODELS": str(Path("pairsift/demo/models").resolve()),
+    "LONG": "x" * 300,
+    "DEEP": ".".join("a" * 200),
 }
 FILES = {
     "broken.py": "import nosuch_library\n",
@@ -96,6 +98,7 @@ def answer(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, typed: str, 
         typed = re.sub(rf"\b{word}\b", settings, typed)
     done = run(*shlex.split(typed.replace("{folder}", str(folder))))
     assert_one_line(done, line)
+    assert len(done.stderr) < 1_000
     assert line[0] != ";" or line[-1] != "?" or done.stderr.endswith(f"{line}\n")
     assert not cache_folder("scores").exists()
 
