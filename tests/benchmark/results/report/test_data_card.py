@@ -17,11 +17,16 @@ from benchmark.results.report.data_card import (
 )
 from tests.benchmark.results.report.made_results import result
 
+# `test_table.py` has more of them, in all places of a card.
 HOSTILE = [
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![x](http://evil.example/x.png)",
-    "[click](javascript:alert(1))", "`</code><b>", "``` ` ````", "a|b", "---", "</table>", "&lt;i&gt;", "\\",
-    "**bold**",     "www.evil.example", "\u202eevil", "{{ manifest }}", "{% raw %}",
-]  # fmt: skip
+    "<script>alert(1)</script>",
+    "`</code><b>",
+    "``` ` ````",
+    "a|b",
+    "&lt;i&gt;",
+    "\\",
+    "{{ manifest }}",
+]
 
 
 def made(**changes: Any) -> str:
@@ -78,17 +83,7 @@ def test_a_filter_that_decides_has_no_lowest_score() -> None:
     assert "lowest score" not in card
 
 
-def test_text_of_the_web_cannot_act() -> None:
-    manifest = replace(result("icc").selection, drops=dict.fromkeys(HOSTILE, 1))
-    page = MarkdownIt("gfm-like", {"linkify": False}).render(DatasetCard(made(manifest=manifest)).text)
-    for forbidden in ("<script", "<img", "<b>", 'javascript:alert(1)"', 'href="http://evil', "<strong>bold"):
-        assert forbidden not in page
-    assert page.count("<li>") == 2 + 8  # files, choice
-    assert "\u202e" not in page
-    assert "{{ manifest }}" in page
-
-
-@pytest.mark.parametrize("text", [text for text in HOSTILE if text.isprintable()])
+@pytest.mark.parametrize("text", HOSTILE)
 def test_a_code_span_shows_the_text_itself(text: str) -> None:
     (paragraph,) = [
         t for t in MarkdownIt().parse(f"{code_span(text)} 1, {code_span('x')}") if t.type == "inline"
@@ -96,14 +91,11 @@ def test_a_code_span_shows_the_text_itself(text: str) -> None:
     assert [child.content for child in paragraph.children or []] == [text, " 1, ", "x"]
 
 
-def test_a_hostile_name_stays_in_the_header_and_its_line() -> None:
-    name = 'x: "\n---\n<b>'
+def test_a_hostile_name_stays_in_the_header() -> None:
+    name = 'x: "\n---\n<b>\u202e'
     card = DatasetCard(made(manifest=replace(result("icc").selection, pool=name)))
     assert card.data.pretty_name == f"2,000 pairs of {name} by icc"
-    page = MarkdownIt("gfm-like", {"linkify": False}).render(card.text)
-    assert "<h2>pool" not in page
-    assert "&lt;b&gt;" in page
-    assert "<b>" not in page
+    assert "\u202e" not in card.text
 
 
 def test_folders_of_this_machine_are_left_out() -> None:
