@@ -40,7 +40,7 @@ def test_all_processes_of_a_launch_agree_on_what_is_finished(
     def read(folder: Path) -> dict[str, Any]:
         if not process.is_main and waited[False] == 1:
             with suppress(BrokenBarrierError):
-                finished.wait(0.5)
+                finished.wait(0.2)
         return original(folder)
 
     def work(_: Path) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def test_all_processes_of_a_launch_agree_on_what_is_finished(
     def finish(*arguments: Any) -> None:
         original_finish(*arguments)
         with suppress(BrokenBarrierError):
-            finished.wait(0.5)
+            finished.wait(0.2)
 
     def run(is_main: bool) -> dict[str, Any]:
         process.is_main = is_main

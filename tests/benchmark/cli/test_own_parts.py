@@ -55,12 +55,12 @@ def test_a_class_in_the_working_folder_selects(run: Run) -> None:
     assert chosen(done) == uids(LONG)
     path = Path(done.stdout.splitlines()[-1])
     assert ":" not in path.name
+    listed = run("--help", "filter=my_filters:NearLength").stdout
+    assert "  filter.words=" in listed
+    assert "  filter.minimum=null\n" in listed
     manifest = json.loads(path.with_suffix(".json").read_text())
     assert manifest["filter"] == "NearLength"
     assert manifest["config"] == {"_target_": "my_filters.NearLength", "words": 9}
-
-
-def test_it_is_part_of_a_composite(run: Run) -> None:
     parts = ["filter@filter.filters.first=no_filter", "filter@filter.filters.last=my_filters:NearLength"]
     composite = ["filter=cascade", "filter.keep.first=100%", *parts, "filter.filters.last.words=1"]
     assert chosen(run(*SELECT[:3], "pool.url=my_pool", *composite)) == uids([0, 5])
@@ -215,12 +215,6 @@ def test_arguments_of_the_constructor_are_settings(run: Run, folder: Path) -> No
     bounds = ["minimum: null", "maximum: null", "rank: true"]
     settings = ["_target_: odd.Odd", "words:", "- a", "- b", "limit: null", "seed: 7"]
     assert done.stdout.splitlines()[1:] == bounds + settings
-
-
-def test_help_lists_the_settings_of_an_own_part(run: Run) -> None:
-    listed = run("--help", "filter=my_filters:NearLength").stdout
-    assert "  filter.words=" in listed
-    assert "  filter.minimum=null\n" in listed
 
 
 def test_other_arguments_stay_as_they_are() -> None:

@@ -32,6 +32,7 @@ SHORT = {
     "DEEP": ".".join("a" * 200),
 }
 FILES = {
+    "unreadable/a.json": "{",
     "broken.py": "import nosuch_library\n",
     "unclosed.py": "class Mine:\n    x = (1\n",
     "divides.py": "\n\nx = 1 / 0\n",
@@ -86,6 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     models = {"captioner": trained(coco=[metric("CIDEr", 0.5), metric("METEOR", 0.25)])}
     write_record(folder / "results", result("clip", downstream=models))
     (folder / "0.jpg").write_bytes(jpeg(0))
+    (folder / "unreadable").mkdir()
     for name, text in FILES.items():
         (folder / name).write_text(text)
     return folder

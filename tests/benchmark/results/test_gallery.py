@@ -19,22 +19,16 @@ from downstream.evaluation.image_files import ImageFile
 from tests.pools import hashed_uids, jpeg, rows, write_pool
 
 
-def encoded(size: tuple[int, int]) -> bytes:
-    image = Image.new("RGB", size, "red")
-    exif = Image.Exif()
-    exif[0x010E] = "a secret"
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", exif=exif, comment=b"a secret", icc_profile=b"a secret")
-    return buffer.getvalue()
-
-
 @pytest.mark.parametrize(
     ("size", "small"), [((400, 200), (192, 96)), ((20, 30), (20, 30)), ((5000, 100), (192, 4))]
 )
 def test_a_thumbnail_is_small_and_has_no_metadata(size: tuple[int, int], small: tuple[int, int]) -> None:
-    data = encoded(size)
-    assert b"a secret" in data
-    image = decode_image(data)
+    exif, buffer = Image.Exif(), io.BytesIO()
+    exif[0x010E] = "a secret"
+    with_secrets = {"exif": exif, "comment": b"a secret", "icc_profile": b"a secret"}
+    Image.new("RGB", size, "red").save(buffer, "JPEG", **with_secrets)
+    assert b"a secret" in buffer.getvalue()
+    image = decode_image(buffer.getvalue())
     jpeg = thumbnail(image)
     with Image.open(io.BytesIO(jpeg)) as read:
         assert (read.format, read.size) == ("JPEG", small)
@@ -47,32 +41,24 @@ def test_texts_are_short_and_on_one_line() -> None:
     assert len(short_text("word " * 1000)) == CAPTION_CHARACTERS
 
 
-def evaluation_set(folder: Path, ids: range) -> EvaluationSet:
-    items = []
-    folder.mkdir(exist_ok=True)
-    for number in ids:
-        (folder / f"{number}.jpg").write_bytes(jpeg(number))
-        items.append(Item(number, ImageFile(folder / f"{number}.jpg"), [f"thing\n{number}", "x" * 1000]))
-    return EvaluationSet("coco", items, captioning=True, retrieval=False)
-
-
 def test_every_run_shows_the_same_images(tmp_path: Path) -> None:
-    shown = examples([evaluation_set(tmp_path, range(30))])
+    items = []
+    for number in range(15):
+        (tmp_path / f"{number}.jpg").write_bytes(jpeg(number))
+        file = ImageFile(tmp_path / f"{number}.jpg")
+        items.append(Item(number, file, [f"thing\n{number}", "x" * 1000]))
+    shown = examples([EvaluationSet("coco", items, captioning=True, retrieval=False)])
     assert len(shown) == IMAGES
-    assert examples([evaluation_set(tmp_path / "elsewhere", range(29, -1, -1))]) == shown
+    assert examples([EvaluationSet("coco", items[::-1], captioning=True, retrieval=False)]) == shown
     assert sorted(example.image for example in shown) != [str(number) for number in range(IMAGES)]
     first = shown[0]
     assert first.references == (f"thing {first.image}", "x" * 300)
     assert first.thumbnail.startswith(b"\xff\xd8")
     write_rows(tmp_path, Example, shown)
     assert RunFiles(tmp_path).examples() == shown
-
-
-def test_an_unreadable_image_is_one_line(tmp_path: Path) -> None:
-    broken = evaluation_set(tmp_path, range(3))
-    (tmp_path / "1.jpg").write_bytes(b"no image")
-    with pytest.raises(UserError, match="evaluation image 1 in"):
-        examples([broken])
+    (tmp_path / f"{shown[0].image}.jpg").write_bytes(b"no image")
+    with pytest.raises(UserError, match=f"evaluation image {shown[0].image} in"):
+        examples([EvaluationSet("coco", items, captioning=True, retrieval=False)])
 
 
 UIDS = np.sort(hashed_uids(1000))

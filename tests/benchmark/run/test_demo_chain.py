@@ -15,20 +15,13 @@ from tests.command_line import run_main
 from tests.demos import draw, link
 
 DEMO = [
-    "pool.demo.pairs=600",
-    "pool.demo.shard_size=200",
-    "pool.demo.evaluation={coco: 12, nocaps: 4, flickr30k: 8}",
-]
+    "pool.demo.pairs=600", "pool.demo.shard_size=200", "pool.demo.evaluation={coco: 12, nocaps: 4, flickr30k: 8}",
+]  # fmt: skip
 SMALL = [
-    *DEMO,
-    "downstream.captioner.training.samples_seen=200",
-    "downstream.captioner.max_new_tokens=12",
-    "downstream.dual_encoder.training.samples_seen=256",
-    "evalset.classes.drawn.train=1",
-    "evalset.classes.drawn.test=2",
-    "metrics=[bleu,rouge_l,cider,diversity,polos]",
-    "engine.workers=1",
-]
+    *DEMO, "downstream.captioner.training.samples_seen=200", "downstream.captioner.max_new_tokens=12",
+    "downstream.dual_encoder.training.samples_seen=256", "evalset.classes.drawn.train=1",
+    "evalset.classes.drawn.test=2", "metrics=[bleu,rouge_l,cider,diversity,polos]", "engine.workers=1",
+]  # fmt: skip
 METRICS = {"BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE_L", "CIDEr", "Polos"}
 METRICS |= {"Diversity", "Unique-1", "Unique-2", "Unique-4"}
 

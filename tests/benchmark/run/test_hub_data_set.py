@@ -40,18 +40,8 @@ def coco(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     (tmp_path / "coco/val2014").mkdir(parents=True)
     for number, name in enumerate(names):
         (tmp_path / "coco/val2014" / name).write_bytes(jpeg(100 + number))
-    sentences = [{"raw": "a photo of a thing", "tokens": ["a", "photo"]}] * 5
-    images = [
-        {
-            "filepath": "val2014",
-            "filename": name,
-            "split": "test",
-            "cocoid": n,
-            "imgid": n,
-            "sentences": sentences,
-        }
-        for n, name in enumerate(names)
-    ]
+    place = {"filepath": "val2014", "split": "test", "sentences": [{"raw": "a photo of a thing"}] * 5}
+    images = [place | {"filename": name, "cocoid": n, "imgid": n} for n, name in enumerate(names)]
     (tmp_path / "coco/dataset_coco.json").write_text(json.dumps({"images": images}))
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     return [

@@ -29,12 +29,6 @@ from tests.pools import rows, write_pool, write_tar
 ALL = ("filter=no_filter", "size=all", "budget=100")
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 @pytest.fixture
 def pool(tmp_path: Path) -> Path:
     return write_pool(tmp_path / "pool", [rows(20), rows(20, start=20)])
@@ -52,12 +46,10 @@ def streamed(pool: Path, *settings: str) -> Job:
     return job
 
 
-def opened(
-    pool: Path, *settings: str, shards: Path | None = None, tolerate: float | None = None
-) -> StreamedSubset:
+def opened(pool: Path, *settings: str, shards: Path | None = None, tolerate: float = 0.01) -> StreamedSubset:
     job = streamed(pool, *settings)
     job.cfg.training.shards = shards and str(shards)
-    job.cfg.selection.tolerate = job.cfg.selection.tolerate if tolerate is None else tolerate
+    job.cfg.selection.tolerate = tolerate
     stream, _ = open_samples(job, select_pairs(job, score_pairs(job)))
     assert isinstance(stream, StreamedSubset)
     return stream
