@@ -11,7 +11,7 @@ from benchmark.cli.own_parts import name_own_parts
 from benchmark.core import source_code
 from benchmark.core.errors import UserError
 from benchmark.core.source_code import code_hash
-from benchmark.core.uids import encode_uids, read_subset
+from benchmark.core.uids import decode_uids, read_subset
 from benchmark.run.identity import training_fingerprint
 from downstream.training.trainer import TrainConfig
 from tests.command_line import Done, Run, assert_one_line
@@ -30,29 +30,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", [*sys.path])  # where the command appends the folder
     write_own_parts(tmp_path)
     (tmp_path / "my_pool").mkdir()
-    write_metadata(tmp_path / "my_pool" / "a.parquet", captioned())
+    write_metadata(tmp_path / "my_pool" / "a.parquet", ROWS)
     return tmp_path
 
 
-def captioned() -> list[Row]:
-    return [
-        Row(row.key, row.url, " ".join(["word"] * count), b"")
-        for row, count in zip(rows(len(WORDS)), WORDS, strict=True)
-    ]
+ROWS = [Row(row.key, row.url, " ".join(["word"] * n), b"") for row, n in zip(rows(6), WORDS, strict=True)]
 
 
-def chosen(done: Done) -> list[tuple[int, int]]:
+def chosen(done: Done) -> list[int]:
+    """The rows that were selected."""
     assert done.returncode == 0, done.stderr
-    return sorted(read_subset(Path(done.stdout.splitlines()[-1])).tolist())
-
-
-def uids(positions: list[int]) -> list[tuple[int, int]]:
-    return sorted(encode_uids([captioned()[i].uid for i in positions]).tolist())
+    uids = decode_uids(read_subset(Path(done.stdout.splitlines()[-1])))
+    return [number for number, row in enumerate(ROWS) if row.uid in uids]
 
 
 def test_a_class_in_the_working_folder_selects(run: Run) -> None:
     done = run(*SELECT, "pool.url=my_pool", "filter=my_filters:NearLength")
-    assert chosen(done) == uids(LONG)
+    assert chosen(done) == LONG
     path = Path(done.stdout.splitlines()[-1])
     assert ":" not in path.name
     listed = run("--help", "filter=my_filters:NearLength").stdout
@@ -63,14 +57,14 @@ def test_a_class_in_the_working_folder_selects(run: Run) -> None:
     assert manifest["config"] == {"_target_": "my_filters.NearLength", "words": 9}
     parts = ["filter@filter.filters.first=no_filter", "filter@filter.filters.last=my_filters:NearLength"]
     composite = ["filter=cascade", "filter.keep.first=100%", *parts, "filter.filters.last.words=1"]
-    assert chosen(run(*SELECT[:3], "pool.url=my_pool", *composite)) == uids([0, 5])
+    assert chosen(run(*SELECT[:3], "pool.url=my_pool", *composite)) == [0, 5]
 
 
 def test_an_installed_package_names_its_filter(run: Run, folder: Path) -> None:
     install_own_parts(folder)
     sys.path.append(str(folder))
     done = run(*SELECT, "pool.url=my_pool", "filter=near_length")
-    assert chosen(done) == uids(LONG)
+    assert chosen(done) == LONG
     assert_one_line(run("filter=near_lenght"), "did you mean 'near_length'?")
     assert_one_line(run("metrics=[wrods]"), "did you mean 'words'?")
     assert run("task=count", "pool=img2dataset", "pool.url=my_pool").stdout == f"{len(WORDS)}\n"
@@ -106,9 +100,9 @@ def test_a_part_of_each_kind_has_its_settings(run: Run, given: str) -> None:
 
 
 def test_a_selector_and_a_task_of_a_file_run(run: Run) -> None:
-    pool = ["pool=img2dataset", "pool.url=my_pool"]
     worst = ["filter=my_filters:NearLength", "filter.words=1", "selector=my_selectors:Lowest"]
-    assert chosen(run("task=select", *pool, "size.samples=2", *worst)) == uids(LONG)
+    assert chosen(run(*SELECT[:3], "pool.url=my_pool", *worst)) == LONG
+    pool = ["pool=img2dataset", "pool.url=my_pool"]
     assert run("task=my_tasks:count", *pool).stdout == f"{len(WORDS)}\n"
 
 
