@@ -122,12 +122,6 @@ class RunFiles:
         captions = self._read(name, read_coco_results, absent)
         return {str(image): caption for image, caption in captions.items()}
 
-    def captioned_examples(self, model: str) -> list[tuple[Example, str]]:
-        """Return the examples that `model` captioned, each with its caption."""
-        examples = self.examples()
-        captions = {name: self.captions(model, name) for name in {e.evaluation for e in examples}}
-        return [(e, captions[e.evaluation][e.image]) for e in examples if e.image in captions[e.evaluation]]
-
     def _read(self, name: str, read: Callable[[Path], T], absent: T) -> T:
         """Return a file's content; `absent` without such a file, or if its name leads out of the folder."""
         inside = not Path(name).is_absolute() and ".." not in Path(name).parts

@@ -249,13 +249,6 @@ def filter_family(cfg: DictConfig) -> str:
     return str(cfg.filter.get("family") or "")
 
 
-def may_be_absent(name: str, evalset: str, overrides: Iterable[str]) -> bool:
-    """Return whether evaluation set `name` may be left out: by ``evalset=available``, unless the user names it."""
-    files = (f"evalset.{name}.annotations=", f"evalset.{name}.images=")
-    named = f"{name.upper()}_ROOT" in os.environ or any(o.lstrip("+").startswith(files) for o in overrides)
-    return evalset == AVAILABLE and not named
-
-
 def evaluation_nodes(cfg: DictConfig) -> dict[str, DictConfig]:
     """Return the settings of each evaluation set by its name."""
     return {str(name): node for name, node in cfg.evalset.items() if name != LIMIT}

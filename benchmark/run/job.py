@@ -47,7 +47,6 @@ from benchmark.run.config import (
     filter_bounds,
     locate,
     make_filter,
-    may_be_absent,
     require_kind,
     resolved,
     user_errors,
@@ -350,7 +349,10 @@ def _images(job: Job, name: str) -> Found:
     try:
         yield Requirement(name, State.PRESENT, f"{len(job._find_evaluation_set(name)):,} images")
     except AbsentError as error:
-        if not may_be_absent(name, job.choices.get("evalset", ""), job.overrides):
+        # evalset=available leaves a set out, unless the user names its files.
+        files = (f"evalset.{name}.annotations=", f"evalset.{name}.images=")
+        is_named = any(override.lstrip("+").startswith(files) for override in job.overrides)
+        if job.choices.get("evalset") != AVAILABLE or is_named or f"{name.upper()}_ROOT" in os.environ:
             raise
         yield lacking(name, error, State.WITHOUT)
 

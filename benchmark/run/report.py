@@ -14,7 +14,6 @@ from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import REFERENCE_RESULTS, write_text
 from benchmark.core.records import warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
-from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.frame import choose_metrics, only_metrics
 from benchmark.results.report.leaderboard import (
@@ -26,6 +25,8 @@ from benchmark.results.report.leaderboard import (
 )
 from benchmark.results.report.leaderboard_tables import (
     LEGEND,
+    NO_ADDITIONS,
+    Additions,
     leaderboard,
     size_table,
     summary_board,

@@ -119,14 +119,8 @@ def train_model(
         if not reused:
             samples, pairs = model.training.samples_seen, len(subset.epochs[0])
             epochs = f"{samples / pairs:,.1f}".removesuffix(".0")
-            log.info(
-                "%s: training on %s pairs for %s epoch%s (%s samples)",
-                model.name,
-                f"{pairs:,}",
-                epochs,
-                "s" * (epochs != "1"),
-                f"{samples:,}",
-            )
+            times = f"{epochs} epoch{'s' * (epochs != '1')} ({samples:,} samples)"
+            log.info("%s: training on %s pairs for %s", model.name, f"{pairs:,}", times)
         report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)
     if reused:

@@ -6,9 +6,8 @@ from hashlib import sha256
 from typing import Any
 
 from benchmark.results.protocol import Protocol
-from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.leaderboard_tables import NO_ADDITIONS, Additions, leaderboard
 from benchmark.results.report.table import Table
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stage
