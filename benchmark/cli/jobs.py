@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -156,12 +155,10 @@ def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
 
 def _refuse(mistakes: Mapping[str, Sequence[str]], jobs: Sequence[str]) -> None:
     """Raise `MistakesError` if some `jobs` have a mistake: one line if all jobs with some settings have it."""
-    having: dict[str, list[str]] = defaultdict(list)  # names of jobs by their mistake
-    for name, lines in mistakes.items():
-        for line in dict.fromkeys(lines):
-            having[line].append(name)
+    lines = dict.fromkeys(line for of_job in mistakes.values() for line in of_job)
     named = []
-    for line, names in having.items():
+    for line in lines:
+        names = [name for name, of_job in mistakes.items() if line in of_job]
         shared = [part for part in names[0].split() if all(part in name.split() for name in names)]
         if len(names) == len(jobs):
             named.append(line)

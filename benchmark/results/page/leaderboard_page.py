@@ -87,9 +87,9 @@ def filter_panel(
     """Return the panel of a filter; `key` is the name of its chart."""
     threshold = entry.runs[0].selection.threshold
     scores = score_chart(key, entry.label, summary.scores, threshold) if summary else None
-    shown = {title: [pair for pair in pairs if pair.place == place] for place, title in PLACES.items()}
-    words = summary.words if summary else {}
-    return FilterPanel(entry, scores, words, {title: some for title, some in shown.items() if some})
+    places = {title: [pair for pair in pairs if pair.place == place] for place, title in PLACES.items()}
+    shown = {title: of_place for title, of_place in places.items() if of_place}
+    return FilterPanel(entry, scores, summary.words if summary else {}, shown)
 
 
 @dataclass(frozen=True)

@@ -207,19 +207,15 @@ def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFold
     runs = [[run for run in entry.runs if measure.values(run)] for entry in having]
     key = measure, tuple(tuple(run.run_id for run in of_entry) for of_entry in runs)
     if key not in folders.comparisons:
+        factor = unit_of(measure.unit).factor  # as in `Measure.values`
         scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
         parts = iter(parts_of_images(measure.metric, measure.evaluation, scores))
-        known = [[part for _ in of_entry if (part := next(parts)) is not None] for of_entry in runs]
-        factor = unit_of(measure.unit).factor  # as in `Measure.values`
-        folders.comparisons[key] = compare(
-            [measure.values(entry) for entry in having],
-            [
-                factor * np.stack(of) if len(of) == len(of_entry) else None
-                for of, of_entry in zip(known, runs, strict=True)
-            ],
-            higher_is_better=measure.higher_is_better,
-            limits=measure.limits,
-        )
+        of_images: list[Doubles | None] = []
+        for of_entry in runs:
+            known = [factor * part for _ in of_entry if (part := next(parts)) is not None]
+            of_images.append(np.stack(known) if len(known) == len(of_entry) else None)
+        values, higher = [measure.values(entry) for entry in having], measure.higher_is_better
+        folders.comparisons[key] = compare(values, of_images, higher_is_better=higher, limits=measure.limits)
     return Compared(measure, having, folders.comparisons[key])
 
 
