@@ -75,11 +75,8 @@ def test_a_results_folder_that_takes_no_files_is_refused_first(tmp_path: Path, r
 
 
 def test_failed_metrics_are_named_by_their_place_and_end_in_code_1(run: Run) -> None:
-    metrics = [
-        Metric("a", 1.0, None, 1, ""),
-        Metric("b", None, f"{FAILED}x", 1, ""),
-        Metric("c", None, "no Java", 1, ""),
-    ]
+    reasons = {"a": None, "b": f"{FAILED}x", "c": "no Java"}
+    metrics = [Metric(name, None if reason else 1.0, reason, 1, "") for name, reason in reasons.items()]
     made = replace(result("random"), downstream={"captioner": trained(coco=metrics)})
     assert made.failed_metrics == [f"captioner/coco/b {FAILED}x"]
     done = run(*PRETEND, "seed=9")
