@@ -54,7 +54,16 @@ OF_A_TIME = re.compile(r"(?<=demo)-[0-9a-f]{12}|(?<=/\d{8})-[0-9a-f]{12}")
 TIMES = re.compile(
     r"seconds$|_per_second$|peak_rss_bytes$|^finished$|^reused$|^resumed_from$|^checksum$|^crc32$"
 )
-UNCOMPARED = {"locks", "sweeps", "digests", "content", "readable", "evaluation_images", "same_bytes"}
+UNCOMPARED = {
+    "locks",
+    "sweeps",
+    "digests",
+    "tar_index",
+    "content",
+    "readable",
+    "evaluation_images",
+    "same_bytes",
+}
 
 
 def artefacts(folder: Path) -> dict[str, str]:

@@ -64,16 +64,6 @@ def test_every_run_shows_the_same_images(tmp_path: Path) -> None:
 UIDS = np.sort(hashed_uids(1000))
 
 
-def ranking(scores: np.ndarray, uids: UidArray = UIDS, seed: int = 3) -> list[int]:
-    """All rows that have a score, the best first, as selections of growing size choose them."""
-    table = ScoreTable(uids, scores)
-    order: list[int] = []
-    for k in range(1, int((~np.isnan(scores)).sum()) + 1):
-        chosen = find_uids(uids, select_top_k(table, k, seed).uids)
-        order += sorted(set(chosen.tolist()) - set(order))
-    return order
-
-
 def ranked_rows(uids: UidArray, scores: np.ndarray, kept: np.ndarray, seed: int) -> dict[Place, list[int]]:
     """The rows of every place."""
     places = ranked_pairs(ScoreTable(uids, scores), ScoreTable(uids[kept], scores[kept]), seed)
@@ -82,16 +72,17 @@ def ranked_rows(uids: UidArray, scores: np.ndarray, kept: np.ndarray, seed: int)
 
 @pytest.mark.parametrize("values", [1000, 3])
 def test_places_are_those_of_the_selections_ranking(values: int) -> None:
-    scores = np.random.default_rng(0).integers(values, size=100).astype(np.float32)
+    uids, scores = UIDS[:100], np.random.default_rng(0).integers(values, size=100).astype(np.float32)
     scores[::7] = np.nan
-    order = ranking(scores, UIDS[:100])
+    order: list[int] = []  # the best first, as selections of growing size choose them
+    for k in range(1, int((~np.isnan(scores)).sum()) + 1):
+        chosen = find_uids(uids, select_top_k(ScoreTable(uids, scores), k, seed=3).uids)
+        order += sorted({*chosen.tolist()}.difference(order))
     kept = np.isin(np.arange(100), order[:40])
-    assert ranked_rows(UIDS[:100], scores, kept, 3) == {
-        "top": order[:PAIRS],
-        "kept": order[40 - PAIRS : 40],
-        "dropped": order[40 : 40 + PAIRS],
+    assert ranked_rows(uids, scores, kept, 3) == {
+        "top": order[:PAIRS], "kept": order[40 - PAIRS : 40], "dropped": order[40 : 40 + PAIRS],
         "bottom": order[-PAIRS:],
-    }
+    }  # fmt: skip
 
 
 def test_other_selectors_show_their_lowest_kept_and_best_dropped() -> None:
@@ -99,7 +90,13 @@ def test_other_selectors_show_their_lowest_kept_and_best_dropped() -> None:
     places = ranked_rows(UIDS, scores, np.arange(1000) % 100 == 0, 0)
     assert places["top"] == places["dropped"] == [999, 998, 997, 996, 995, 994]
     assert places["kept"] == [500, 400, 300, 200, 100, 0]
-    # Pairs above a maximum are not next to the threshold.
+    scores = np.array([np.nan, np.inf, -np.inf])  # a tiny pool fills the places that it can
+    places = ranked_rows(UIDS[:3], scores, np.array([False, True, True]), 0)
+    assert places == {"top": [1, 2], "kept": [1, 2], "dropped": [], "bottom": [1, 2]}
+
+
+def test_pairs_above_a_maximum_are_not_next_to_the_threshold() -> None:
+    scores = np.arange(1000.0)
     kept = ScoreTable(UIDS[490:501], scores[490:501])
     dropped = ranked_pairs(ScoreTable(UIDS, scores), kept, 0, Bounds(maximum=500))["dropped"]
     assert dropped.scores.tolist() == [489, 488, 487, 486, 485, 484]
@@ -118,12 +115,6 @@ def test_a_filter_that_decides_shows_passing_and_failing_pairs() -> None:
     assert failing.tolist() == scores[find_uids(UIDS, places["failing"].uids)].tolist()
     other = ranked_pairs(ScoreTable(UIDS, scores), kept, 1, bounds)["passing"]
     assert other.uids.tolist() != places["passing"].uids.tolist()
-
-
-def test_a_tiny_pool_fills_the_places_that_it_can() -> None:
-    scores = np.array([np.nan, np.inf, -np.inf])
-    places = ranked_rows(UIDS[:3], scores, np.array([False, True, True]), 0)
-    assert places == {"top": [1, 2], "kept": [1, 2], "dropped": [], "bottom": [1, 2]}
 
 
 def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:

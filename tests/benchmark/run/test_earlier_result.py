@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,22 +35,16 @@ from tests.pools import numbered_uids, rows, write_pool
 Settings = Callable[..., Job]
 
 
-@cache
-def composed(*overrides: str) -> Job:
-    return make_job("filter=random", "pool=img2dataset", "size.samples=2", *overrides)
-
-
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Returns the job of a run on a small pool, with these overrides."""
     url = str(write_pool(tmp_path / "pool", [rows(4)]))
 
     def job(*overrides: str, sweep: Path | None = None) -> Job:
-        made = composed(*overrides)
-        copy = replace(made, cfg=made.cfg.copy(), sweep=sweep, built={})
-        copy.leave_out_evaluation_sets()
-        copy.cfg.pool.url, copy.cfg.results_dir = url, str(tmp_path / "r")
-        return copy
+        common = ["filter=random", "pool=img2dataset", "size.samples=2", f"pool.url={url}"]
+        made = make_job(*common, f"results_dir={tmp_path / 'r'}", *overrides, sweep=sweep)
+        made.leave_out_evaluation_sets()
+        return made
 
     return job
 
