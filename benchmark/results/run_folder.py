@@ -54,7 +54,7 @@ class GalleryPair:
     """A pair of the pool at one place of a filter's ranking."""
 
     # "Kept" and "dropped" are next to the threshold. A filter that decides has "passing" pairs, of those kept, and
-    # "failing" ones, outside of its bounds.
+    # "failing" pairs, outside of its bounds.
     place: Place
     uid: str
     caption: str  # of at most `CAPTION_CHARACTERS`

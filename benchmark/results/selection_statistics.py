@@ -18,7 +18,7 @@ from filters.base import Scores
 
 BINS = 60
 OUTLIERS = 0.005  # fraction of a sample at each end that may be beyond the edges
-# Captions of the pool, and as many kept ones: a fraction of them has a standard error of at most .0035.
+# Captions of the pool, and as many of the kept pairs: a fraction of them has a standard error of at most .0035.
 SAMPLE = 20_000
 WORDS = 30
 # Not a seed of a run: `filter=random` ranks by the hash with the run's seed.

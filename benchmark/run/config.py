@@ -39,7 +39,7 @@ WAYS_ON = (
     " result compares with no real one"
 )
 NEEDS_DEMO = "evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images"
-# The groups of which a part may be a user's own, with the base classes of such parts.
+# The groups that take parts of users, with the base classes of such parts.
 BASES = {
     "filter": ("filters.base.Filter",),
     "selector": ("benchmark.selection.selection.Selector",),
@@ -221,7 +221,7 @@ def _drop_unused(node: DictConfig) -> None:
 
 
 def _filter_nodes(node: DictConfig) -> Iterator[DictConfig]:
-    """Yield the node of a filter, and those of its parts at any depth."""
+    """Yield the node of a filter, and the nodes of its parts at any depth."""
     yield node
     for part in (node.get("filters") or {}).values():
         yield from _filter_nodes(part)

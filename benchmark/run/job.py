@@ -79,7 +79,7 @@ class Job:
 
     cfg: DictConfig  # a copy of the configuration, without Hydra's own node, which the job may change
     choices: Mapping[str, str]  # name of the config of each group, such as ``icc`` for ``filter``
-    overrides: Sequence[str] = ()  # the command line, by which a protocol is named
+    overrides: Sequence[str] = ()  # the command line, which names a protocol
     sweep: Path | None = None  # folder of the sweep that the job belongs to; None for a single run
     # Pools and evaluation sets by their settings, for all jobs of a command.
     built: dict[str, Any] = field(default_factory=dict)
@@ -242,7 +242,7 @@ class Job:
         return found
 
     def trials(self) -> Found:
-        """Try the downstream models whose checkpoints are here, see `Trainable.tried`; yield whether each works."""
+        """Try the downstream models that have checkpoints here, see `Trainable.tried`; yield whether each works."""
         with suppress(*USER_ERRORS):  # models that cannot be made, as their own requirements say
             for name, model in self.models.items():
                 if all(requirement.state is State.PRESENT for requirement in model.requirements()):

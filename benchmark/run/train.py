@@ -60,7 +60,7 @@ def train(job: Job) -> None:
 
 def find_pool(job: Job) -> None:
     """Find or draw the pool in the main process. Its local tars must be on all nodes, unless a stream is read."""
-    device = job.device  # one that is not there is refused before a pool is drawn
+    device = job.device  # an absent device is refused before a pool is drawn
     tars = [tar.path for tar in job.pool.tars] if is_main_process() and job.pool.is_local else []
     require_seen(tars if job.cfg.training.source == "index" else [], device)
 

@@ -113,7 +113,7 @@ class Moment:
 
 @dataclass
 class Command:
-    """The run in one folder, as a process with a session of its own; it leaves all but its log in ``disk`` there."""
+    """The run in one folder, as a process with a new session; it leaves all but its log in ``disk`` there."""
 
     folder: Path
     process: subprocess.Popen[bytes] = field(init=False)

@@ -77,7 +77,7 @@ def write_scores(path: Path) -> None:
         pq.write_table(table, path)
 
 
-# How a whole file of each kind is written and read; to refuse it with `UserError` or `SampleError` is no fault.
+# How a whole file of each kind is written and read; it may be refused with `UserError` or `SampleError`.
 TARGETS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
     "pool.tar": (lambda path: write_tar(path, rows(6)), read_tar),
     "metadata.parquet": (lambda path: write_metadata(path, rows(40)), read_parquet),

@@ -19,7 +19,8 @@ from benchmark.results.report.table import Table
 
 def render(template: str, charts: Iterable[Chart], script_file: str = "page.js", **values: Any) -> str:
     """Return a page from a template, by default with the script that sorts its tables and draws its charts."""
-    pictures = {c.key: list(map(vars, c.variants)) for c in charts}  # those of one setting share one of sizes
+    # Leaderboards of one setting share the chart of sizes.
+    pictures = {chart.key: list(map(vars, chart.variants)) for chart in charts}
     plotly = _static("plotly.min.js") if pictures else ""
     script, style = _static(script_file), _static("page.css")
     # A Content-Security-Policy: no network at all, no scripts but these.

@@ -19,7 +19,7 @@ from tests.own_parts import install_own_parts, write_own_parts
 from tests.pools import Row, rows, write_metadata
 
 WORDS = [2, 9, 4, 7, 8, 1]
-LONG = [1, 4]  # the rows whose captions come nearest to nine words
+LONG = [1, 4]  # the rows with captions nearest to nine words
 SELECT = ["task=select", "pool=img2dataset", "size.samples=2", "filter.words=9"]
 
 

@@ -78,7 +78,7 @@ def commands(kind: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The working folder: parts of one's own, right and wrong, pools, a result, and an image of a set of two."""
+    """The working folder: right and wrong parts of a user, pools, a result, and an image of a set of two."""
     folder = tmp_path_factory.mktemp("wrong")
     write_own_parts(folder)
     write_metadata(folder / "my_pool" / "a.parquet", rows(6))

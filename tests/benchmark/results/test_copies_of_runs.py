@@ -25,7 +25,7 @@ LONGER = replace(protocol(), facts=protocol().facts | {"captioner.training.sampl
 
 
 def run_of(name: str, cider: float, seed: int = 0, *, selects: str = "", **changes: Any) -> Result:
-    """A run whose selection is that of the filter `selects`, by default its own."""
+    """A run with the selection of the filter `selects`, by default of its filter."""
     made = captioned(name, cider, seed=seed, **changes)
     selection = replace(made.selection, sha256=f"{selects or name} {seed} {made.size}")
     run_id = f"{made.run_id}-{made.protocol.fingerprint}"

@@ -8,7 +8,7 @@ from PIL import Image
 from benchmark.core.bounds import Bounds
 from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
-from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
+from benchmark.core.uids import UidArray, encode_uids, find_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.gallery import IMAGES, PAIRS, examples, gallery, ranked_pairs, short_text, thumbnail
 from benchmark.results.run_folder import CAPTION_CHARACTERS, Example, GalleryPair, Place, RunFiles, write_rows
@@ -137,11 +137,3 @@ def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:
     assert len(pairs) == 4 * PAIRS
     write_rows(tmp_path / "run", GalleryPair, pairs)
     assert RunFiles(tmp_path / "run").gallery() == pairs
-
-
-def test_pairs_that_are_not_there_are_left_out(tmp_path: Path) -> None:
-    pool = Pool("p", str(write_pool(tmp_path, [rows(3)])))
-    uids = np.sort(encode_uids([row.uid for row in rows(30)]))
-    scores = np.arange(30.0)
-    pairs = gallery(ScoreTable(uids, scores), ScoreTable(uids[21:], scores[21:]), 0, pool)
-    assert {pair.uid for pair in pairs} <= {row.uid for row in rows(3)} < set(decode_uids(uids))

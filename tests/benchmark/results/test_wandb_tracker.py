@@ -96,7 +96,7 @@ def test_subset_and_result_are_artifacts(logged: Recorded) -> None:
 def test_a_continued_run_goes_on_as_one_curve(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second time it goes on from a checkpoint, and logs a part of the curve again.
 
-    W&B would leave out rows whose step is below its last one, so it counts steps itself; the axis is samples seen.
+    W&B would leave out rows with a step below its last step, so it counts steps itself; the axis is samples seen.
     """
     runs, opened = record(monkeypatch), []
     init = wandb.init

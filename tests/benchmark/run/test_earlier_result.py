@@ -175,17 +175,17 @@ def test_scores_are_computed_again_on_demand(
     path, left = made(job)
     chosen = select(job)
     write_record(path.parent, replace(left, selection=chosen.manifest))
-    anew = settings("filter._target_=own_filter.Mine", "engine.workers=1", "rescore=true")
-    assert select(anew).table.reused == 0
-    assert look(anew) == path
+    forced = settings("filter._target_=own_filter.Mine", "engine.workers=1", "rescore=true")
+    assert select(forced).table.reused == 0
+    assert look(forced) == path
     (part,) = score_paths(job.pool, replace(job, built={}).filter).values()
     write_part(part, chosen.table.uids, -chosen.table.scores, {}, {})
     assert select(job).selection.sha256 != chosen.selection.sha256, "the cache has other scores"
-    assert select(anew).selection.sha256 == chosen.selection.sha256
+    assert select(forced).selection.sha256 == chosen.selection.sha256
     rescored = []  # by the jobs of two sweeps: once by each
     for sweep in ("first", "first", "second"):
         (tmp_path / sweep).mkdir(exist_ok=True)
-        rescored.append(select(replace(anew, sweep=tmp_path / sweep)).table.reused)
+        rescored.append(select(replace(forced, sweep=tmp_path / sweep)).table.reused)
     assert rescored == [0, 1, 0]
 
 

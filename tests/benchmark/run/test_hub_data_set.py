@@ -20,7 +20,7 @@ CHOOSE = ["pool=img2dataset", "models=demo", "filter=clip", "size.samples=8", "e
 
 
 def write_data_set(folder: Path, **columns: Any) -> list[str]:
-    """Two files of 20 pairs with urls, by which their uids are those of tars; returns the setting of the pool."""
+    """Two files of 20 pairs with urls, so that uids are as in tars; returns the setting of the pool."""
     for number in range(2):
         samples = rows(20, 20 * number)
         table = {

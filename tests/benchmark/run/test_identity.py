@@ -27,7 +27,7 @@ def made() -> Job:
 
 @pytest.fixture
 def job(made: Job) -> Job:
-    """A job whose configuration a test may change."""
+    """A job with a configuration that a test may change."""
     return replace(made, cfg=made.cfg.copy(), built={})
 
 

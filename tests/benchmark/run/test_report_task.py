@@ -1,4 +1,4 @@
-"""``task=report`` on folders as they are after months: many runs, several settings, files that are no results."""
+"""``task=report`` on folders as they are after months: many runs, several settings, other files."""
 
 import csv
 import json
@@ -18,6 +18,13 @@ from tests.command_line import Run
 from tests.jobs import make_job
 
 USUAL = protocol()
+
+
+@pytest.fixture(autouse=True)
+def reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the checkout's results, which is empty."""
+    monkeypatch.setattr(report, "REFERENCE_RESULTS", tmp_path / "reference")
+    return tmp_path / "reference"
 
 
 def run_of(
@@ -70,12 +77,9 @@ def test_all_tables_are_printed_on_request(run: Run, tmp_path: Path) -> None:
     assert "| filter | size | COCO C | NoCaps C |" in markdown
 
 
-def test_one_run_is_compared_with_the_checkouts_reference(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(report, "REFERENCE_RESULTS", tmp_path / "reference")
+def test_one_run_is_compared_with_the_checkouts_reference(run: Run, tmp_path: Path, reference: Path) -> None:
     for name, cider in (("random", 0.011), ("clip", 0.1), ("icc", 0.3)):
-        write_record(tmp_path / "reference", run_of(name, cider=cider))
+        write_record(reference, run_of(name, cider=cider))
     write_record(tmp_path, run_of("icc", cider=0.199))
     done = run("task=report", f"results_dir={tmp_path}")
     assert done.returncode == 0, done.stderr

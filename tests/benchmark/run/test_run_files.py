@@ -1,4 +1,4 @@
-"""What a run leaves beside its result, for local and remote pools."""
+"""The files in the folder of a run, for local and remote pools."""
 
 from pathlib import Path
 

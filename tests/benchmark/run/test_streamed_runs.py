@@ -2,6 +2,7 @@
 
 import functools
 import shutil
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,11 +64,18 @@ def captions(stream: StreamedSubset) -> set[str]:
     }
 
 
-def test_the_selected_pairs_are_resharded_once(pool: Path, cache: Path) -> None:
+def test_the_selected_pairs_are_resharded_once(tmp_path: Path, cache: Path) -> None:
+    samples = rows(40)
+    for row in samples:
+        row.files = row.members() | {"mask.npz": b"a mask"}  # is not written
+    pool = write_pool(tmp_path / "masked", [samples[:20], samples[20:]])
     stream = opened(pool, "filter=random", "size.samples=30")
     assert len(captions(stream)) == len(stream) == 30
+    assert captions(stream) <= {row.text for row in samples}
     assert Path(stream.location).is_relative_to(cache)
     written = {path: path.stat().st_mtime_ns for path in Path(stream.location).rglob("*.tar")}
+    with tarfile.open(next(iter(written))) as tar:
+        assert {name.partition(".")[2] for name in tar.getnames()} == {"jpg", "json", "txt"}
     again = opened(pool, "filter=random", "size.samples=30")
     assert {path: path.stat().st_mtime_ns for path in Path(again.location).rglob("*.tar")} == written
     assert again.identity("x") == stream.identity("x")

@@ -68,7 +68,7 @@ def captioned(name: str, cider: float, **changes: Any) -> Result:
 
 
 def metric_tables(results: Iterable[Result], additions: Additions = NO_ADDITIONS) -> list[Table]:
-    """The tables of runs that left no scores of single images, without those of their certainty."""
+    """The tables of runs that left no scores of single images, without the tables of certainty."""
     tables = leaderboard(results, RunFolders({}), additions=additions)
     return [table for table in tables if "against random" not in table.header]
 

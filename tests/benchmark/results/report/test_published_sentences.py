@@ -1,4 +1,4 @@
-"""Tables and numbers in README, the leaderboard and docs/report.md are those of the reference results."""
+"""Tables and numbers in README, the leaderboard and docs/report.md agree with the reference results."""
 
 from functools import cache
 

@@ -96,7 +96,7 @@ def test_filters_at_the_floor_do_not_narrow_others() -> None:
     above, floor = tables(20.0, 21.0), tables(0.1, 0.2, 0.15, noise=0.1, shared=0.01)
     expected = compared(above).estimates
     assert compared([*above, *floor]).estimates[:2] == expected
-    # Without seeds of its own a filter above the floor has unknown noise of training.
+    # A filter with one seed above the floor has unknown noise of training.
     alone = compared([*tables(20.0, runs=1), *floor])
     assert (alone.estimates[0].noise, alone.estimates[1].noise) == (OVER_IMAGES, "")
     assert np.isnan(alone.p_values[0]).all()
