@@ -91,17 +91,11 @@ def parts_of_images(metric: str, evaluation: str, runs: Sequence[ImageScores]) -
             of_class = np.zeros((classes.max() + 1, columns.shape[1]))
             np.add.at(of_class, classes, columns)
             columns = of_class[np.unique(classes)]
-        without = _value(metric, names, columns.sum(axis=0) - columns)
+        queries, *left = (columns.sum(axis=0) - columns).T  # without each image
+        by_name = dict(zip(names, left, strict=True))
+        without = score_of_sums(metric, by_name) if count_names(metric) else left[0] / queries
         parts.append((len(columns) - 1) * (without.mean() - without))
     return parts
-
-
-def _value(metric: str, names: Sequence[str], summed: Doubles) -> Doubles:
-    """Return the metric of b corpora, (b,), from their numbers of queries and sums, (b, 1 + len(names))."""
-    queries, *sums = summed.T
-    if not count_names(metric):
-        return np.asarray(sums[0] / queries, float)
-    return score_of_sums(metric, dict(zip(names, sums, strict=True)))
 
 
 @dataclass(frozen=True)
