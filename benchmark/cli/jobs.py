@@ -40,7 +40,9 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     flags = [MULTIRUN, *(flag for flag in flags if flag != MULTIRUN)]
     given = [a for a in arguments if not a.startswith("-") and "=" in a]
     overrides = parse_overrides(given)
-    listed = [sweep for override in overrides for sweep in _listed_sweeps(override)]
+    experiments = [o.value() for o in overrides if o.key_or_group == "experiment"]
+    paths = [path for name in experiments if (path := CONF / "experiment" / f"{name}.yaml").is_file()]
+    listed = [s for path in paths for s in OmegaConf.select(OmegaConf.load(path), "sweeps", default=[])]
     if listed:
         others = [o for o in overrides if o.key_or_group != "experiment"]
         sweeps = [narrowed for sweep in listed if (narrowed := _narrowed(sweep.split(), others))]
@@ -61,14 +63,6 @@ def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
     parsed = parse_overrides(overrides)
     settings = {o.get_key_element(): [f"{o.get_key_element()}={v}" for v in sweep_values(o)] for o in parsed}
     return list(map(list, product(*settings.values())))
-
-
-def _listed_sweeps(override: Override) -> list[str]:
-    """Return the overrides of each sweep that the file of an experiment lists; none for another override."""
-    path = CONF / "experiment" / f"{override.value()}.yaml"
-    if override.key_or_group != "experiment" or not path.is_file():
-        return []
-    return list(OmegaConf.select(OmegaConf.load(path), "sweeps", default=[]))
 
 
 def _narrowed(sweep: Sequence[str], overrides: Sequence[Override]) -> list[str]:

@@ -64,16 +64,12 @@ class NearImages:
             for path in paths:
                 table = load_features(path)
                 for name, target in targets.items():
-                    near[name] += decode_uids(table.uids[self._near(table.half("image"), target)])
+                    images = table.half("image")
+                    parts = np.split(images, range(ROWS, len(images), ROWS))
+                    closest = [(part.astype(np.float32) @ target.T).max(axis=1) for part in parts]
+                    near[name] += decode_uids(table.uids[np.concatenate(closest) > self.similarity])
             write_cached(cached, near)
         return {name: unite_uids([encode_uids(uids)]) for name, uids in near.items()}
-
-    def _near(self, images: npt.NDArray[np.float16], targets: Embeddings) -> npt.NDArray[np.bool_]:
-        """Return which of n images (n, d) are near to one of m others (m, d), shape (n,)."""
-        parts = np.split(images, range(ROWS, len(images), ROWS))
-        return np.concatenate(
-            [(part.astype(np.float32) @ targets.T).max(axis=1) > self.similarity for part in parts]
-        )
 
 
 def embed_images(clip: ClipModel, images: Sequence[Item | LabelledImage], title: str) -> Embeddings:

@@ -176,6 +176,11 @@ class Job:
         tracker: Tracker = hydra.utils.instantiate(self.cfg.tracker) if is_main_process() else NoTracker()
         return tracker
 
+    @property
+    def validates(self) -> bool:
+        """Whether a model is validated while it trains."""
+        return any(model.training.validate_every for model in self.models.values())
+
     def leave_out_evaluation_sets(self) -> None:
         """Evaluate nothing: the folders of evaluation sets need not be set."""
         OmegaConf.update(self.cfg, "evalset", {}, merge=False)
@@ -357,11 +362,6 @@ def _images(job: Job, name: str) -> Found:
         yield lacking(name, error, State.WITHOUT)
 
 
-def _validation(job: Job) -> Found:
-    if any(model.training.validate_every for model in job.models.values()):
-        yield from _evaluation_sets(job)
-
-
 def _metrics(job: Job) -> Found:
     if job.task != "evaluate" and not any(hasattr(model, "caption") for model in job.models.values()):
         if job.choices.get("metrics") != "default":
@@ -408,7 +408,7 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "captions": partial(_built, lambda job: job.listed_pool and job.captions),
     "downstream": _models,
     "evalset": _evaluation_sets,
-    "validation": _validation,
+    "validation": lambda job: _evaluation_sets(job) if job.validates else (),
     "metrics": _metrics,
     "tracker": partial(_built, lambda job: job.tracker),
     "results_dir": partial(_writable, "results_dir"),

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 def train(job: Job) -> None:
     """Train every downstream model on the subset; print the folder of each."""
-    if not any(model.training.validate_every for model in job.models.values()):
+    if not job.validates:
         job.leave_out_evaluation_sets()
     find_pool(job)
     for model in job.models.values():
