@@ -104,11 +104,9 @@ def test_the_sample_is_bounded_and_depends_on_uids_alone(
 ) -> None:
     monkeypatch.setattr(selection_statistics, "SAMPLE", 10)
     captions = [f"number {'x' * n}" for n in range(50)]
-    pool, samples = pool_of(tmp_path / "a", captions)
-    first = summary_of(pool, samples, range(5))
+    first = summary_of(*pool_of(tmp_path / "a", captions), range(5))
     assert first.sampled == (10, 5)
-    again, reordered = pool_of(tmp_path / "b", captions[::-1])
-    assert summary_of(again, reordered, range(45, 50)) == first
+    assert summary_of(*pool_of(tmp_path / "b", captions[::-1]), range(45, 50)) == first
 
 
 def test_without_a_pool_scores_alone_are_counted(tmp_path: Path) -> None:
