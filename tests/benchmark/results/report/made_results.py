@@ -19,15 +19,9 @@ FAMILIES = {"random": "baseline", "clip": "clip", "icc": "concreteness", "oracle
 TRAINING = TrainReport(
     samples_seen=100, steps=10, seconds=2.0, samples_per_second=50.0, epochs=0.5, skipped={}, final_loss=1.5
 )
-
-
-UNITS = {
-    "BERTScore": "score",
-    "Polos": "score",
-    "PAC-S": "score",
-    "Unique-1": "n-grams",
-    "Unique-2": "n-grams",
-}
+UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S"), "score") | dict.fromkeys(
+    ("Unique-1", "Unique-2"), "n-grams"
+)
 
 
 def metric(name: str, value: float | None, reason: str | None = None, **more: Any) -> Metric:
