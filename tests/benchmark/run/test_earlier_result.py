@@ -157,15 +157,14 @@ def test_an_edited_filter_that_selects_the_same_pairs_stands(
     chosen = select(job)
     write_record(path.parent, replace(left, selection=chosen.manifest))
     caplog.set_level("INFO")
-
+    changed = "code or weights have changed since, selects"
     own_filter("text[-1]", "text[-1:]")
     assert look(job) == path
-    assert "code or weights have changed since, selects the same pairs" in caplog.text
+    assert f"{changed} the same pairs" in caplog.text
     assert (chosen.table.reused, select(job).table.reused) == (0, 1)
-
     own_filter("float(text", "-float(text")
     assert look(job) is None
-    assert "code or weights have changed since, selects other pairs" in caplog.text
+    assert f"{changed} other pairs" in caplog.text
 
 
 def test_scores_are_computed_again_on_demand(

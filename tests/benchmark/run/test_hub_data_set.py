@@ -76,12 +76,12 @@ def test_a_run_draws_from_all_captions(run: Run, coco: list[str], tmp_path: Path
 
 def test_a_wrong_column_is_refused_before_scoring(tmp_path: Path) -> None:
     job = make_job("task=select", *CHOOSE, *write_data_set(tmp_path))
-    for column, name, message in (
-        ("image", "url", r"url \(string\)"),
-        ("image", "imag", "pool img2dataset has no such column; did you mean 'image'"),
-        ("text", "image", r"its columns are image \(struct<bytes: binary, path: null>\), "),
-    ):
+    image = r"its columns are image \(struct<bytes: binary, path: null>\), "
+    unknown = "pool img2dataset has no such column; did you mean 'image'"
+    for columns, message in (
+        ({"image": "url"}, r"url \(string\)"), ({"image": "imag"}, unknown), ({"text": "image"}, image),
+    ):  # fmt: skip
         other = replace(job, cfg=job.cfg.copy(), built={})
-        other.cfg.pool.columns = {column: name}
+        other.cfg.pool.columns = columns
         with pytest.raises(UserError, match=message):
             other.check()
