@@ -126,7 +126,7 @@ def arguments_of(node: DictConfig, name: str, kind: Any) -> Arguments | None:
         if name.partition(".")[0] == "filter" or ".filters." in name:
             arguments = replace(arguments, types={**arguments.types, **class_arguments(BOUNDS).types})
         return arguments
-    if isinstance(kind, dict):  # others below `models` are those of a user's own model
+    if isinstance(kind, dict):  # others below `models` are settings of a user's model
         return Arguments.of(kind | {"*": Any} if name.partition(".")[0] == "models" else kind)
     return None if (item := _item_type(kind)) is None else Arguments({}, others=item)
 

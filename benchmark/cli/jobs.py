@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -41,7 +40,9 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     flags = [MULTIRUN, *(flag for flag in flags if flag != MULTIRUN)]
     given = [a for a in arguments if not a.startswith("-") and "=" in a]
     overrides = parse_overrides(given)
-    listed = [sweep for override in overrides for sweep in _listed_sweeps(override)]
+    experiments = [o.value() for o in overrides if o.key_or_group == "experiment"]
+    paths = [path for name in experiments if (path := CONF / "experiment" / f"{name}.yaml").is_file()]
+    listed = [s for path in paths for s in OmegaConf.select(OmegaConf.load(path), "sweeps", default=[])]
     if listed:
         others = [o for o in overrides if o.key_or_group != "experiment"]
         sweeps = [narrowed for sweep in listed if (narrowed := _narrowed(sweep.split(), others))]
@@ -62,14 +63,6 @@ def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
     parsed = parse_overrides(overrides)
     settings = {o.get_key_element(): [f"{o.get_key_element()}={v}" for v in sweep_values(o)] for o in parsed}
     return list(map(list, product(*settings.values())))
-
-
-def _listed_sweeps(override: Override) -> list[str]:
-    """Return the overrides of each sweep that the file of an experiment lists; none for another override."""
-    path = CONF / "experiment" / f"{override.value()}.yaml"
-    if override.key_or_group != "experiment" or not path.is_file():
-        return []
-    return list(OmegaConf.select(OmegaConf.load(path), "sweeps", default=[]))
 
 
 def _narrowed(sweep: Sequence[str], overrides: Sequence[Override]) -> list[str]:
@@ -156,12 +149,10 @@ def check_jobs(jobs: Sequence[SweepJob]) -> list[Job]:
 
 def _refuse(mistakes: Mapping[str, Sequence[str]], jobs: Sequence[str]) -> None:
     """Raise `MistakesError` if some `jobs` have a mistake: one line if all jobs with some settings have it."""
-    having: dict[str, list[str]] = defaultdict(list)  # names of jobs by their mistake
-    for name, lines in mistakes.items():
-        for line in dict.fromkeys(lines):
-            having[line].append(name)
+    lines = dict.fromkeys(line for of_job in mistakes.values() for line in of_job)
     named = []
-    for line, names in having.items():
+    for line in lines:
+        names = [name for name, of_job in mistakes.items() if line in of_job]
         shared = [part for part in names[0].split() if all(part in name.split() for name in names)]
         if len(names) == len(jobs):
             named.append(line)

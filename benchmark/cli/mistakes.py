@@ -88,22 +88,18 @@ def explain_command(error: Exception, arguments: Sequence[str]) -> str:
     """Return a one-line message for a user's error in a command with these arguments; raise any other error again."""
     text = str(error).strip().split("\n")[0]
     if isinstance(error, OverrideParseException):
-        return _unreadable(error.override)
+        name, _, value = error.override.partition("=")
+        if not re.fullmatch(r"[~+]*[\w./@:-]+", name) or not value:
+            return f"{error.override} cannot be read; write NAME=VALUE"
+        text = value.strip("'\"").replace('"', '\\"')
+        written = shlex.quote(f'{name}="{text}"')
+        return f"{error.override} cannot be read; put quotes around special characters: {written}"
     if unknown := re.match(r"Could not (?:override|delete from config\.) '([^']+)'", text):
         return unknown_setting(unknown[1], arguments)
     for pattern, line in ANSWERS.items():
         if match := re.match(pattern, text):
             return line.format(match[1])
     return explain(error)
-
-
-def _unreadable(override: str) -> str:
-    name, _, value = override.partition("=")
-    if re.fullmatch(r"[~+]*[\w./@:-]+", name) and value:
-        quoted = value.strip("'\"").replace('"', '\\"')
-        written = shlex.quote(f'{name}="{quoted}"')
-        return f"{override} cannot be read; put quotes around special characters: {written}"
-    return f"{override} cannot be read; write NAME=VALUE"
 
 
 def unknown_setting(name: str, arguments: Sequence[str]) -> str:

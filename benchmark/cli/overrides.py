@@ -18,11 +18,11 @@ from benchmark.run.config import ALL, CONF, PERCENT, shipped_names
 
 GROUPS = tuple(sorted(path.name for path in CONF.iterdir() if path.is_dir()))
 NESTED_GROUPS = {"icc.reading": "icc/reading"}  # typed like a setting
-# Groups of which a list is one choice, not a sweep.
+# A list of configs of these groups is one choice, not a sweep.
 COMBINED = frozenset({"downstream", "evalset", "metrics"})
 COUNTS = {"size": "size.samples", "size.samples": "size.samples", "budget": "budget"}  # as numbers
 NUMBERS = (*COUNTS, "seed")
-FREE_TEXT = frozenset({"task.explain"})  # settings whose value is a sentence
+FREE_TEXT = frozenset({"task.explain"})  # settings that take a sentence
 LOCATIONS = frozenset({"pool.url", "results_dir", "task.output"})  # which may have braces and queries
 BOUND = re.compile(r"filter(\.filters\.\w+)+\.(minimum|maximum|rank)")  # of a part of a filter
 OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=|[~=]")  # how a separate override begins

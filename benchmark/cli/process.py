@@ -16,7 +16,7 @@ LINE = "stopped; run the same command to go on"
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM, whose number is the argument; libraries clean up after a `KeyboardInterrupt`."""
+    """Ctrl-C or SIGTERM, with its number; libraries clean up after a `KeyboardInterrupt`."""
 
 
 def set_environment() -> None:

@@ -94,8 +94,9 @@ def load_pac_clip(
             raise KeyError(f"unknown weight {min(unknown)}")
         clip.model.load_state_dict(weights, strict=not partial)
     except (RuntimeError, KeyError, ZeroDivisionError) as error:
-        reason = str(error.args[0]).strip().split("
-")[-1].strip()  # the first line of torch names only the class
+        reason = (
+            str(error.args[0]).strip().split("\n")[-1].strip()
+        )  # the first line of torch names only the class
         raise UserError(f"{path} does not fit the model {model}: {reason[:200]}; {WHERE}") from None
     return clip
 

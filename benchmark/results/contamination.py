@@ -21,7 +21,7 @@ from benchmark.results.result import Contamination
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.shard_reader import features_path
 from downstream.batching import StoredImages, pixel_batches, stack_pixels
-from downstream.evaluation.classification_sets import ClassificationSet
+from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_files import ImageFile, digest_images
 from filters.clip import ClipFeatures
@@ -54,26 +54,29 @@ class NearImages:
             clip = load_clip(
                 self.features.model, self.features.pretrained, self.device, self.features.precision
             )
-            targets = {name: _embed(clip, images) for name, images in sets.items()}
+            targets = {
+                name: embed_images(
+                    clip, [Item(i.path.name, i, []) for i in images], "embed evaluation images"
+                )
+                for name, images in sets.items()
+            }
             near = {name: [] for name in sets}
             for path in paths:
                 table = load_features(path)
                 for name, target in targets.items():
-                    near[name] += decode_uids(table.uids[self._near(table.half("image"), target)])
+                    images = table.half("image")
+                    parts = np.split(images, range(ROWS, len(images), ROWS))
+                    closest = [(part.astype(np.float32) @ target.T).max(axis=1) for part in parts]
+                    near[name] += decode_uids(table.uids[np.concatenate(closest) > self.similarity])
             write_cached(cached, near)
         return {name: unite_uids([encode_uids(uids)]) for name, uids in near.items()}
 
-    def _near(self, images: npt.NDArray[np.float16], targets: Embeddings) -> npt.NDArray[np.bool_]:
-        """Return which of n images (n, d) are near to one of m others (m, d), shape (n,)."""
-        parts = np.split(images, range(ROWS, len(images), ROWS))
-        return np.concatenate(
-            [(part.astype(np.float32) @ targets.T).max(axis=1) > self.similarity for part in parts]
-        )
 
-
-def _embed(clip: ClipModel, images: Sequence[ImageFile]) -> Embeddings:
-    stored = StoredImages([Item(i.path.name, i, []) for i in images], "embed evaluation images")
-    batches = pixel_batches(stored, partial(stack_pixels, clip.preprocess), EMBEDDED_AT_ONCE, clip.device)
+def embed_images(clip: ClipModel, images: Sequence[Item | LabelledImage], title: str) -> Embeddings:
+    """Return the unit vectors of images, (m, d); progress is shown with a title."""
+    batches = pixel_batches(
+        StoredImages(images, title), partial(stack_pixels, clip.preprocess), EMBEDDED_AT_ONCE, clip.device
+    )
     return np.concatenate([clip.embed_pixels(pixels) for pixels in batches])
 
 
@@ -108,14 +111,13 @@ def contamination(
 
 def _same_bytes(tars: Pool, images: Mapping[str, Sequence[ImageFile]]) -> dict[str, UidArray]:
     """Return the uids of pairs with the bytes of an image of each evaluation set, by its name."""
-    digests = {name: digest_images(of_set) for name, of_set in images.items()}
-    every = [digest for of_set in digests.values() for digest in of_set]
-    hashes = find_images(tars, {digest.size for digest in every}, {digest.sha256 for digest in every})
-    same = {}
-    for name, of_set in digests.items():
-        wanted = {digest.sha256 for digest in of_set}
-        same[name] = encode_uids([uid for uid, sha256 in hashes.items() if sha256 in wanted])
-    return same
+    wanted = {name: {d.sha256: d.size for d in digest_images(of_set)} for name, of_set in images.items()}
+    sizes = {size for of_set in wanted.values() for size in of_set.values()}
+    hashes = find_images(tars, sizes, {sha256 for of_set in wanted.values() for sha256 in of_set})
+    return {
+        name: encode_uids([uid for uid, sha256 in hashes.items() if sha256 in of_set])
+        for name, of_set in wanted.items()
+    }
 
 
 def _count(kept: UidArray, uids: UidArray) -> int:

@@ -48,10 +48,9 @@ def examples(sets: Iterable[EvaluationSet]) -> list[Example]:
         for of_set in sets
         for item in sorted(of_set.items, key=lambda item: hash_text(str(item.image_id)))[:IMAGES]
     ]
-    texts = [tuple(map(short_text, item.references)) for _, item in chosen]
     return [
-        Example(name, str(item.image_id), references, thumbnail(item.load()))
-        for (name, item), references in zip(chosen, texts, strict=True)
+        Example(name, str(item.image_id), tuple(map(short_text, item.references)), thumbnail(item.load()))
+        for name, item in chosen
     ]
 
 

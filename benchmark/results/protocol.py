@@ -83,13 +83,12 @@ def protocol_overrides(overrides: Sequence[str]) -> tuple[str, ...]:
     """
     # ``~evalset.nocaps`` is ``~evalset.nocaps=null`` for Hydra.
     typed = dict.fromkeys(o.removesuffix("=null") if o.startswith("~") else o for o in overrides)
-    return tuple(override for override in typed if _changes_protocol(key_of(override)))
 
+    def changes(key: str) -> bool:
+        is_inert = key == "downstream" or key.rpartition(".")[2] in INERT
+        return key.startswith("pool.demo.") or (key.partition(".")[0] in GROUPS and not is_inert)
 
-def _changes_protocol(key: str) -> bool:
-    if key.startswith("pool.demo."):
-        return True
-    return key.partition(".")[0] in GROUPS and key != "downstream" and key.rpartition(".")[2] not in INERT
+    return tuple(override for override in typed if changes(key_of(override)))
 
 
 def published_experiment(experiment: str | None, size: int | str, overrides: Sequence[str]) -> str:

@@ -52,7 +52,11 @@ def each_once(records: Mapping[Path, R]) -> dict[Path, R]:
         kept: dict[str, Path] = {}
         for path, record in found.items():
             known = kept.setdefault(identity(record), path)
-            kept[identity(record)] = newest = max(known, path, key=lambda of: _finished(of, found[of]))
+            # Among records of one time, the record with the folder of its run counts.
+            ends = {
+                of: (getattr(found[of], "finished", ""), of.with_suffix("").is_dir()) for of in (known, path)
+            }
+            kept[identity(record)] = newest = max(ends, key=ends.__getitem__)
             differs = _metrics(found[known]) != _metrics(record)
             if differs or found[known].run_id != record.run_id:
                 level = logging.WARNING if differs else logging.INFO
@@ -60,11 +64,6 @@ def each_once(records: Mapping[Path, R]) -> dict[Path, R]:
                 log.log(level, message, known, path, " with other metrics" * differs, newest)
         found = {path: found[path] for path in kept.values()}
     return found
-
-
-def _finished(path: Path, record: Record) -> tuple[str, bool]:
-    """Return when a record was made, and whether it has the folder of its run."""
-    return getattr(record, "finished", ""), path.with_suffix("").is_dir()
 
 
 def _identity(run: Record) -> str:

@@ -54,7 +54,7 @@ class GalleryPair:
     """A pair of the pool at one place of a filter's ranking."""
 
     # "Kept" and "dropped" are next to the threshold. A filter that decides has "passing" pairs, of those kept, and
-    # "failing" ones, outside of its bounds.
+    # "failing" pairs, outside of its bounds.
     place: Place
     uid: str
     caption: str  # of at most `CAPTION_CHARACTERS`
@@ -121,12 +121,6 @@ class RunFiles:
         name, absent = f"{model}/captions_{evaluation}.json", dict[ImageId, str]()
         captions = self._read(name, read_coco_results, absent)
         return {str(image): caption for image, caption in captions.items()}
-
-    def captioned_examples(self, model: str) -> list[tuple[Example, str]]:
-        """Return the examples that `model` captioned, each with its caption."""
-        examples = self.examples()
-        captions = {name: self.captions(model, name) for name in {e.evaluation for e in examples}}
-        return [(e, captions[e.evaluation][e.image]) for e in examples if e.image in captions[e.evaluation]]
 
     def _read(self, name: str, read: Callable[[Path], T], absent: T) -> T:
         """Return a file's content; `absent` without such a file, or if its name leads out of the folder."""

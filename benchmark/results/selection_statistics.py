@@ -18,7 +18,7 @@ from filters.base import Scores
 
 BINS = 60
 OUTLIERS = 0.005  # fraction of a sample at each end that may be beyond the edges
-# Captions of the pool, and as many kept ones: a fraction of them has a standard error of at most .0035.
+# Captions of the pool, and as many of the kept pairs: a fraction of them has a standard error of at most .0035.
 SAMPLE = 20_000
 WORDS = 30
 # Not a seed of a run: `filter=random` ranks by the hash with the run's seed.
@@ -47,7 +47,10 @@ def summarise(scores: ScoreTable, kept: ScoreTable, pool: Pool | None) -> Select
         "characters per caption": [np.array([len(text) for text in part]) for part in captions],
     }
     if pool:
-        sides = shorter_sides(pool, both)
+        # NaN if the metadata does not say.
+        width, height, downloaded_width, downloaded_height = pool.metadata_numbers(both, SIDES).T
+        original, downloaded = np.minimum(width, height), np.minimum(downloaded_width, downloaded_height)
+        sides = np.where(np.isnan(original), downloaded, original)
         counts["shorter side of the image (pixels)"] = [sides[part] for part in parts]
     histograms = {name: histogram(values, values) for name, values in counts.items()}
     return SelectionSummary(
@@ -93,14 +96,6 @@ def _edges(samples: Sequence[Floats]) -> Floats:
         margin = max(0.5, abs(low) / 2)
         return np.array([low - margin, high + margin])
     return np.linspace(low, high, BINS + 1)
-
-
-def shorter_sides(pool: Pool, uids: UidArray) -> npt.NDArray[np.float64]:
-    """Return the shorter side of each of n images in pixels, shape (n,), NaN if the metadata does not say."""
-    width, height, downloaded_width, downloaded_height = pool.metadata_numbers(uids, SIDES).T
-    original = np.minimum(width, height)
-    downloaded = np.minimum(downloaded_width, downloaded_height)
-    return np.asarray(np.where(np.isnan(original), downloaded, original))
 
 
 def changed_words(pool: Sequence[str], kept: Sequence[str]) -> dict[str, Fractions]:

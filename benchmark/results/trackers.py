@@ -65,10 +65,14 @@ class NoTracker(Tracker):
 def sample_tables(result: Result, folder: Path) -> dict[str, list[Row]]:
     """Return tables by name: pairs of the pool, and the captions that each trained model wrote for examples."""
     files = RunFiles(folder)
-    tables = {PAIRS: [_row(pair) for pair in files.gallery()]}
+    examples, tables = files.examples(), {PAIRS: [_row(pair) for pair in files.gallery()]}
     for model in result.downstream:
-        captioned = files.captioned_examples(model)
-        tables[f"{model}/{EXAMPLES}"] = [{**_row(shown), "caption": caption} for shown, caption in captioned]
+        captions = {name: files.captions(model, name) for name in {e.evaluation for e in examples}}
+        tables[f"{model}/{EXAMPLES}"] = [
+            {**_row(shown), "caption": captions[shown.evaluation][shown.image]}
+            for shown in examples
+            if shown.image in captions[shown.evaluation]
+        ]
     return tables
 
 

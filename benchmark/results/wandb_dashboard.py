@@ -19,22 +19,15 @@ COLUMNS = ("filter_family", "protocol_name", "size_name", "seed")
 CURVES = ("loss", "lr", "gradient_norm", "samples_per_second")
 
 
-def panels(headlines: Sequence[str], validated: Mapping[str, str]) -> dict[str, list[Any]]:
-    """Return the panels by the name of their section.
+def workspace(
+    entity: str, project: str, title: str, headlines: Sequence[str], validated: Mapping[str, str]
+) -> workspaces.Workspace:
+    """Return the view, runs grouped by protocol and filter.
 
     Args:
         headlines: metrics that filters are compared by, such as ``captioner/coco/CIDEr``.
         validated: metric of the validation during training, by model.
     """
-    bars = [
-        reports.BarPlot(title=name, metrics=[name], groupby_aggfunc="mean", groupby_rangefunc="minmax")
-        for name in headlines
-    ]
-    quality = [
-        _curve(model, f"{VALIDATION}/{metric}", f"{metric} on a small part of the evaluation set")
-        for model, metric in validated.items()
-    ]
-    curves = {f"Training: {model}": [_curve(model, curve, curve) for curve in CURVES] for model in validated}
     histogram = reports.CustomChart(
         query={"summaryTable": {"tableKey": HISTOGRAM}},
         chart_name="wandb/lineseries/v0",
@@ -43,27 +36,21 @@ def panels(headlines: Sequence[str], validated: Mapping[str, str]) -> dict[str, 
     )
     tables = [PAIRS, *(f"{model}/{name}" for model in validated for name in (EXAMPLES, CAPTIONS))]
     sections: dict[str, list[Any]] = {
-        "Headline metrics": bars,
-        "Quality by samples seen": quality,
-        **curves,
+        "Headline metrics": [
+            reports.BarPlot(title=name, metrics=[name], groupby_aggfunc="mean", groupby_rangefunc="minmax")
+            for name in headlines
+        ],
+        "Quality by samples seen": [
+            _curve(model, f"{VALIDATION}/{metric}", f"{metric} on a small part of the evaluation set")
+            for model, metric in validated.items()
+        ],
+        **{f"Training: {model}": [_curve(model, curve, curve) for curve in CURVES] for model in validated},
         "Selection": [histogram],
         "Samples": [reports.WeavePanelSummaryTable(table_name=name) for name in tables],
     }
     for section, shown in sections.items():
         for number, panel in enumerate(shown):
             panel._id = f"{section} {number}"  # else random: the same settings would make another view
-    return sections
-
-
-def _curve(model: str, name: str, title: str) -> reports.LinePlot:
-    return reports.LinePlot(title=f"{model}: {title}", x=f"{model}/{SAMPLES_SEEN}", y=[f"{model}/{name}"])
-
-
-def workspace(
-    entity: str, project: str, title: str, headlines: Sequence[str], validated: Mapping[str, str]
-) -> workspaces.Workspace:
-    """Return the view, runs grouped by protocol and filter; see `panels` for what it shows."""
-    sections = panels(headlines, validated)
     return workspaces.Workspace(
         entity=entity,
         project=project,
@@ -74,6 +61,10 @@ def workspace(
             pinned_columns=[*(f"config:{name}.value" for name in COLUMNS), f"summary:{VERDICT}"],
         ),
     )
+
+
+def _curve(model: str, name: str, title: str) -> reports.LinePlot:
+    return reports.LinePlot(title=f"{model}: {title}", x=f"{model}/{SAMPLES_SEEN}", y=[f"{model}/{name}"])
 
 
 def save(view: workspaces.Workspace) -> str:

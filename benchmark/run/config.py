@@ -39,7 +39,7 @@ WAYS_ON = (
     " result compares with no real one"
 )
 NEEDS_DEMO = "evalset=demo needs pool=demo; use evalset=paper or evalset=hub for real images"
-# The groups of which a part may be a user's own, with the base classes of such parts.
+# The groups that take parts of users, with the base classes of such parts.
 BASES = {
     "filter": ("filters.base.Filter",),
     "selector": ("benchmark.selection.selection.Selector",),
@@ -221,7 +221,7 @@ def _drop_unused(node: DictConfig) -> None:
 
 
 def _filter_nodes(node: DictConfig) -> Iterator[DictConfig]:
-    """Yield the node of a filter, and those of its parts at any depth."""
+    """Yield the node of a filter, and the nodes of its parts at any depth."""
     yield node
     for part in (node.get("filters") or {}).values():
         yield from _filter_nodes(part)
@@ -247,13 +247,6 @@ def _wrap_parts(node: DictConfig) -> None:
 def filter_family(cfg: DictConfig) -> str:
     """Return the family that the filter's config names, see `results.report.families`; empty if it names none."""
     return str(cfg.filter.get("family") or "")
-
-
-def may_be_absent(name: str, evalset: str, overrides: Iterable[str]) -> bool:
-    """Return whether evaluation set `name` may be left out: by ``evalset=available``, unless the user names it."""
-    files = (f"evalset.{name}.annotations=", f"evalset.{name}.images=")
-    named = f"{name.upper()}_ROOT" in os.environ or any(o.lstrip("+").startswith(files) for o in overrides)
-    return evalset == AVAILABLE and not named
 
 
 def evaluation_nodes(cfg: DictConfig) -> dict[str, DictConfig]:

@@ -1,7 +1,6 @@
 """``task=embed task.evalset=coco task.output=coco.npy``: image embeddings of an evaluation set, for filters."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -10,14 +9,12 @@ from benchmark.core.paths import atomic_write
 from benchmark.core.pixel_workers import expect_images
 from benchmark.core.storage import local_path
 from benchmark.models.clip_models import load_clip
+from benchmark.results.contamination import embed_images
 from benchmark.run.config import evaluation_nodes, resolved
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
-from downstream.batching import StoredImages, pixel_batches, stack_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
-
-BATCH = 256  # images preprocessed at a time
 
 
 def embed(job: Job) -> None:
@@ -36,9 +33,7 @@ def embed(job: Job) -> None:
         images = chosen.train()
     expect_images(len(images))
     clip = load_clip(**resolved(job.cfg.models.clip), device=job.device)
-    stored = StoredImages(images, f"embed the images of {name}")
-    batches = pixel_batches(stored, partial(stack_pixels, clip.preprocess), BATCH, clip.device)
-    embeddings = np.concatenate([clip.embed_pixels(pixels).astype(np.float16) for pixels in batches])
+    embeddings = embed_images(clip, images, f"embed the images of {name}").astype(np.float16)
     with atomic_write(path) as temporary:
         np.save(temporary, embeddings)
     print_result(f"embedded {len(embeddings):,} images as {embeddings.shape[1]} numbers each")

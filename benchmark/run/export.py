@@ -28,7 +28,7 @@ from benchmark.selection.selection import Selection, subset_files
 from filters.english import language_detector
 
 log = logging.getLogger(__name__)
-DETECTED = 20_000  # captions, at most, whose language is detected
+DETECTED = 20_000  # at most so many captions have their language detected
 
 
 def export(job: Job) -> None:

@@ -47,7 +47,6 @@ from benchmark.run.config import (
     filter_bounds,
     locate,
     make_filter,
-    may_be_absent,
     require_kind,
     resolved,
     user_errors,
@@ -80,7 +79,7 @@ class Job:
 
     cfg: DictConfig  # a copy of the configuration, without Hydra's own node, which the job may change
     choices: Mapping[str, str]  # name of the config of each group, such as ``icc`` for ``filter``
-    overrides: Sequence[str] = ()  # the command line, by which a protocol is named
+    overrides: Sequence[str] = ()  # the command line, which names a protocol
     sweep: Path | None = None  # folder of the sweep that the job belongs to; None for a single run
     # Pools and evaluation sets by their settings, for all jobs of a command.
     built: dict[str, Any] = field(default_factory=dict)
@@ -177,6 +176,11 @@ class Job:
         tracker: Tracker = hydra.utils.instantiate(self.cfg.tracker) if is_main_process() else NoTracker()
         return tracker
 
+    @property
+    def validates(self) -> bool:
+        """Whether a model is validated while it trains."""
+        return any(model.training.validate_every for model in self.models.values())
+
     def leave_out_evaluation_sets(self) -> None:
         """Evaluate nothing: the folders of evaluation sets need not be set."""
         OmegaConf.update(self.cfg, "evalset", {}, merge=False)
@@ -243,7 +247,7 @@ class Job:
         return found
 
     def trials(self) -> Found:
-        """Try the downstream models whose checkpoints are here, see `Trainable.tried`; yield whether each works."""
+        """Try the downstream models that have checkpoints here, see `Trainable.tried`; yield whether each works."""
         with suppress(*USER_ERRORS):  # models that cannot be made, as their own requirements say
             for name, model in self.models.items():
                 if all(requirement.state is State.PRESENT for requirement in model.requirements()):
@@ -350,14 +354,12 @@ def _images(job: Job, name: str) -> Found:
     try:
         yield Requirement(name, State.PRESENT, f"{len(job._find_evaluation_set(name)):,} images")
     except AbsentError as error:
-        if not may_be_absent(name, job.choices.get("evalset", ""), job.overrides):
+        # evalset=available leaves a set out, unless the user names its files.
+        files = (f"evalset.{name}.annotations=", f"evalset.{name}.images=")
+        is_named = any(override.lstrip("+").startswith(files) for override in job.overrides)
+        if job.choices.get("evalset") != AVAILABLE or is_named or f"{name.upper()}_ROOT" in os.environ:
             raise
         yield lacking(name, error, State.WITHOUT)
-
-
-def _validation(job: Job) -> Found:
-    if any(model.training.validate_every for model in job.models.values()):
-        yield from _evaluation_sets(job)
 
 
 def _metrics(job: Job) -> Found:
@@ -406,7 +408,7 @@ PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "captions": partial(_built, lambda job: job.listed_pool and job.captions),
     "downstream": _models,
     "evalset": _evaluation_sets,
-    "validation": _validation,
+    "validation": lambda job: _evaluation_sets(job) if job.validates else (),
     "metrics": _metrics,
     "tracker": partial(_built, lambda job: job.tracker),
     "results_dir": partial(_writable, "results_dir"),

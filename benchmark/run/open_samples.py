@@ -39,7 +39,7 @@ def open_readable(
 ) -> tuple[Subset, Selected]:
     """Open the selected samples; return them with the selection that they are.
 
-    Pairs whose image cannot be read are passed over: the selector chooses again without them, until it chooses only
+    Pairs with an unreadable image are passed over: the selector chooses again without them, until it chooses only
     readable pairs. The samples of a remote pool are first fetched into the cache.
 
     Raises `UserError` if too few pairs are left, or more were passed over than ``selection.tolerate`` allows.

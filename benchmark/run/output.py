@@ -1,4 +1,4 @@
-"""Results on stdout, whose last line a script can read."""
+"""Results on stdout; a script can read the last line."""
 
 import sys
 from collections.abc import Sequence

@@ -94,10 +94,13 @@ def _earlier_result(job: Job) -> Path | None:
 
     A result whose filter has changed since does not count: only a selection shows whether it is still valid.
     """
-    if job.task != "run" or not job.sweep:
-        return None
+
+    def not_now() -> Selected:
+        raise OnFirstUseError("selecting needs scores")
+
     with suppress(*USER_ERRORS, OnFirstUseError):
-        return earlier_result(job, _not_now) if _are_here(job.models.values(), job.metrics) else None
+        if job.task == "run" and job.sweep and _are_here(job.models.values(), job.metrics):
+            return earlier_result(job, not_now)
     return None
 
 
@@ -105,7 +108,3 @@ def _are_here(*parts: Iterable[Filter | Downstream | CaptionMetric]) -> bool:
     """Return whether nothing has to be fetched or made for some parts: only then can there be cached work."""
     requirements = (r for some in parts for part in some for r in part.requirements())
     return all(r.state is not State.FIRST_USE for r in requirements)
-
-
-def _not_now() -> Selected:
-    raise OnFirstUseError("selecting needs scores")

@@ -14,7 +14,6 @@ from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import REFERENCE_RESULTS, write_text
 from benchmark.core.records import warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
-from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.frame import choose_metrics, only_metrics
 from benchmark.results.report.leaderboard import (
@@ -26,6 +25,8 @@ from benchmark.results.report.leaderboard import (
 )
 from benchmark.results.report.leaderboard_tables import (
     LEGEND,
+    NO_ADDITIONS,
+    Additions,
     leaderboard,
     size_table,
     summary_board,
@@ -33,7 +34,7 @@ from benchmark.results.report.leaderboard_tables import (
 )
 from benchmark.results.report.report_data import leaderboards_csv, leaderboards_json
 from benchmark.results.report.run_tables import evaluation_tables
-from benchmark.results.report.table import Table, left_out_tables, publish, to_markdown
+from benchmark.results.report.table import Table, plain, publish, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders, read_runs
@@ -87,7 +88,10 @@ def _report(job: Job, paths: Sequence[Path]) -> None:
     summaries = [summary_table(board, folders, boards, shipped) for board in boards]
     print_tables(tables if task.full else summaries + others)
     # Not printed: the papers' figures would stand below one's own by the screenful.
-    tables += (additions.references(chosen) if results else []) + left_out_tables(left_out)
+    tables += additions.references(chosen) if results else []
+    if left_out:
+        rows = [plain(str(file.path), file.reason) for file in left_out]
+        tables.append(Table("Left out", ["file", "reason"], rows))
     page = leaderboard_page(results, folders, tables[len(of_boards) :], shipped)
     _write(paths[0] / "report.html", page)
     if task.publish:

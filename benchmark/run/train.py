@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 def train(job: Job) -> None:
     """Train every downstream model on the subset; print the folder of each."""
-    if not any(model.training.validate_every for model in job.models.values()):
+    if not job.validates:
         job.leave_out_evaluation_sets()
     find_pool(job)
     for model in job.models.values():
@@ -60,7 +60,7 @@ def train(job: Job) -> None:
 
 def find_pool(job: Job) -> None:
     """Find or draw the pool in the main process. Its local tars must be on all nodes, unless a stream is read."""
-    device = job.device  # one that is not there is refused before a pool is drawn
+    device = job.device  # an absent device is refused before a pool is drawn
     tars = [tar.path for tar in job.pool.tars] if is_main_process() and job.pool.is_local else []
     require_seen(tars if job.cfg.training.source == "index" else [], device)
 
@@ -119,14 +119,8 @@ def train_model(
         if not reused:
             samples, pairs = model.training.samples_seen, len(subset.epochs[0])
             epochs = f"{samples / pairs:,.1f}".removesuffix(".0")
-            log.info(
-                "%s: training on %s pairs for %s epoch%s (%s samples)",
-                model.name,
-                f"{pairs:,}",
-                epochs,
-                "s" * (epochs != "1"),
-                f"{samples:,}",
-            )
+            times = f"{epochs} epoch{'s' * (epochs != '1')} ({samples:,} samples)"
+            log.info("%s: training on %s pairs for %s", model.name, f"{pairs:,}", times)
         report = model.train(subset, folder, device, tracker, fingerprint)
     log.info("train: %s", folder)
     if reused:

@@ -27,7 +27,6 @@ from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
 from benchmark.results.gallery import short_text, thumbnail, thumbnails
-from benchmark.results.ngrams import count_ngrams
 from benchmark.results.report.table import MISSING, Cell, Table
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import join_scores
@@ -39,6 +38,7 @@ from filters.base import Filter, Scores
 from filters.cotr import split_words
 from filters.ocr.features import TextRecognition
 from pairsift.studies.icc.concreteness.evaluation import score_texts, set_up
+from pairsift.studies.parrots.ngrams import count_ngrams
 from pairsift.studies.profile.page import marked_words
 from pairsift.studies.profile.pool_sample import IMAGE, PoolSample
 from pairsift.studies.profile.profiling import cluster_images, text_in_images

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Sequence
 
-from benchmark.results.report.additions import Additions
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.frame import Measure
 from benchmark.results.report.leaderboard import Entry
+from benchmark.results.report.leaderboard_tables import Additions
 from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
 from benchmark.results.results_folders import ResultsFolders

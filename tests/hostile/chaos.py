@@ -4,7 +4,10 @@
 """
 
 import argparse
+import hashlib
+import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -15,12 +18,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
 
-from tests.hostile.artefacts import artefacts, differences
+from benchmark.core.temporaries import is_temporary
+from tests.hostile.damage import mounted
 
 ROOT = Path(__file__).resolve().parents[2]
 # 2,000 pairs and tiny models through every stage; checkpoints often enough that a training is resumed from one.
@@ -38,15 +45,62 @@ STAGES = (
     r"evaluate: .*/captioner$", r"evaluate: dual_encoder$", r"evaluate: .*/dual_encoder$",
 )  # fmt: skip
 FAULTS = ("kill", "kill all", "terminate", "interrupt", "pause", "full disk")
-ENDS = {
-    "kill": -signal.SIGKILL,
-    "kill all": -signal.SIGKILL,
-    "terminate": 143,
-    "interrupt": 130,
-    "full disk": 2,
-}
+ENDS = {"terminate": 143, "interrupt": 130, "full disk": 2}  # exit codes; of the others, that of SIGKILL
 DISK = "disk"
 DEADLINE = 900.0  # seconds; a run of this size takes a minute
+LONGEST_WAIT = 3.0  # seconds after the begin of a stage, if it takes so long
+# Names of files that end with the time of a tar; fields and folders that differ between two runs of one command.
+OF_A_TIME = re.compile(r"(?<=demo)-[0-9a-f]{12}|(?<=/\d{8})-[0-9a-f]{12}")
+TIMES = re.compile(
+    r"seconds$|_per_second$|peak_rss_bytes$|^finished$|^reused$|^resumed_from$|^checksum$|^crc32$"
+)
+UNCOMPARED = {
+    "locks",
+    "sweeps",
+    "digests",
+    "tar_index",
+    "content",
+    "readable",
+    "evaluation_images",
+    "same_bytes",
+}
+
+
+def artefacts(folder: Path) -> dict[str, str]:
+    """Return a digest of each file that a run left in ``cache`` and ``results`` below `folder`, by its path.
+
+    Half-written files of killed runs are left out; a file that was made twice, of tars drawn again, counts twice.
+    """
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*/**/*")):
+        parts = path.relative_to(folder).parts
+        left_out = path.name.endswith(".seal") or any(map(is_temporary, parts)) or UNCOMPARED & {*parts}
+        if path.is_file() and not left_out:
+            name = OF_A_TIME.sub("", "/".join(parts))
+            found[name + " again" * (name in found)] = hashlib.sha256(_lasting(path, folder)).hexdigest()
+    return found
+
+
+def _lasting(path: Path, folder: Path) -> bytes:
+    """Return the content of a file without times; the metadata of tables has some."""
+    if path.suffix in (".parquet", ".arrow"):
+        table = pq.read_table(path) if path.suffix == ".parquet" else ipc.open_file(path).read_all()
+        sink, table = pa.BufferOutputStream(), table.replace_schema_metadata(None).combine_chunks()
+        with ipc.new_stream(sink, table.schema.remove_metadata()) as stream:
+            stream.write_table(table)
+        return sink.getvalue().to_pybytes()
+    if path.suffix != ".json":
+        return path.read_bytes()
+    text = path.read_text().replace(str(folder), "")
+    if folder.is_relative_to(ROOT):  # results name what is in the checkout from there
+        text = text.replace(str(folder.relative_to(ROOT)), "")
+    return json.dumps(_without_times(json.loads(OF_A_TIME.sub("", text))), sort_keys=True).encode()
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_times(inner) for key, inner in value.items() if not TIMES.search(key)}
+    return [_without_times(inner) for inner in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -59,7 +113,7 @@ class Moment:
 
 @dataclass
 class Command:
-    """The run in one folder, as a process with a session of its own; it leaves all but its log in ``disk`` there."""
+    """The run in one folder, as a process with a new session; it leaves all but its log in ``disk`` there."""
 
     folder: Path
     process: subprocess.Popen[bytes] = field(init=False)
@@ -69,11 +123,7 @@ class Command:
         disk = self.folder / DISK
         disk.mkdir(parents=True, exist_ok=True)
         self.log = self.folder / f"{len(list(self.folder.glob('*.log')))}.log"
-        environment = {
-            "XDG_CACHE_HOME": str(disk / "cache"),
-            "PYTHONPATH": str(ROOT),
-            "OMP_NUM_THREADS": "1",
-        }
+        environment = {"XDG_CACHE_HOME": f"{disk}/cache", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "benchmark", *RUN, f"results_dir={disk / 'results'}"],
@@ -111,16 +161,6 @@ class Command:
     def end(self) -> int:
         """Wait until the run ends; return its exit code."""
         return self.process.wait(DEADLINE)
-
-    def seconds_of_stages(self) -> list[float]:
-        """Run to the end, and return how long each stage took. Raises if the run fails."""
-        began: list[float] = []
-        while self.process.poll() is None and len(began) < len(STAGES):
-            if re.search(STAGES[len(began)], self.log.read_text(errors="replace"), re.MULTILINE):
-                began.append(time.monotonic())
-            time.sleep(0.02)
-        assert self.end() == 0, self.log.read_text(errors="replace")
-        return [end - start for start, end in pairwise([*began, time.monotonic()])]
 
 
 @dataclass
@@ -185,61 +225,24 @@ def full_disk(folder: Path) -> Iterator[None]:
         ballast.unlink()
 
 
-@contextmanager
-def small_disk(folder: Path) -> Iterator[bool]:
-    """Mount a disk of 256 MB on `folder` for the time of the block; yield whether that is allowed here."""
-    folder.mkdir(parents=True, exist_ok=True)
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", str(folder)], capture_output=True
-    )
-    try:
-        yield mounted.returncode == 0
-    finally:
-        if mounted.returncode == 0:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+def undisturbed(folder: Path) -> dict[str, str]:
+    """Let a run end in `folder`; return its artefacts."""
+    command = Command(folder)
+    assert command.end() == 0, command.log.read_text(errors="replace")
+    return artefacts(folder / DISK)
 
 
-def planned(
-    seed: int, seconds: Sequence[float], faults: Sequence[str], number: int
-) -> list[tuple[str, Moment]]:
-    """Return `number` faults at random moments, in the order of the stages, which take so many `seconds`.
-
-    Every stage, and every kind of fault, comes up as often as the others.
-    """
-    rng = np.random.default_rng(seed)
-    stages = sorted(_evenly(rng, len(seconds), number))
-    kinds = [faults[kind] for kind in _evenly(rng, len(faults), number)]
-    return [
-        (kind, Moment(stage, rng.uniform(0, seconds[stage])))
-        for kind, stage in zip(kinds, stages, strict=True)
-    ]
-
-
-def _evenly(rng: np.random.Generator, kinds: int, number: int) -> list[int]:
-    return [int(kind) for _ in range(-(-number // kinds)) for kind in rng.permutation(kinds)][:number]
-
-
-@dataclass(frozen=True)
-class Undisturbed:
-    """What a run leaves that is left alone, and how long its stages took."""
-
-    left: dict[str, str]
-    seconds: list[float]
-
-
-def undisturbed(folder: Path) -> Undisturbed:
-    """Let a run end in `folder`."""
-    seconds = Command(folder).seconds_of_stages()
-    return Undisturbed(artefacts(folder / DISK), seconds)
-
-
-def disturbed(folder: Path, seed: int, number: int, pause: float, whole: Undisturbed) -> Chaos:
-    """Let a run in `folder` end in spite of `number` faults; what it leaves otherwise than `whole` is wrong."""
-    chaos = Chaos(folder, pause)
-    with small_disk(folder / DISK) as small:
-        faults = FAULTS if small else FAULTS[:-1]
-        chaos.disturb(planned(seed, whole.seconds, faults, number))
-        if wrong := differences(artefacts(folder / DISK), whole.left):
+def disturbed(folder: Path, seed: int, number: int, pause: float, whole: dict[str, str]) -> Chaos:
+    """Let a run in `folder` end in spite of `number` faults at random moments; compare its artefacts with `whole`."""
+    rng, chaos = random.Random(seed), Chaos(folder, pause)
+    stages = sorted(rng.choices(range(len(STAGES)), k=number))
+    with mounted(folder / DISK, "size=256m") as refused:
+        faults = FAULTS[:-1] if refused else FAULTS
+        kinds = [kind for _ in range(number) for kind in rng.sample(faults, len(faults))][:number]
+        moments = [Moment(stage, rng.uniform(0, LONGEST_WAIT)) for stage in stages]
+        chaos.disturb(list(zip(kinds, moments, strict=True)))
+        left = artefacts(folder / DISK)
+        if wrong := sorted(path for path in left.keys() | whole.keys() if left.get(path) != whole.get(path)):
             chaos.wrong += [f"{folder}: {path} differs" for path in wrong]
             shutil.copytree(folder / DISK, folder / "differs")  # the disk is in memory
     return chaos
@@ -263,7 +266,7 @@ def main() -> int:
         struck += chaos.struck
         wrong += chaos.wrong
         print(f"run {seed}: {sum(struck.values())} strikes, {len(wrong)} of them wrong", flush=True)
-    print(f"{dict(struck)} in {seed} runs; {len(whole.left)} files compared after each", *wrong, sep="\n")
+    print(f"{dict(struck)} in {seed} runs; {len(whole)} files compared after each", *wrong, sep="\n")
     return bool(wrong)
 
 

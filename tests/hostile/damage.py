@@ -1,6 +1,7 @@
 """Damage to files: what disks, copies and killed programs leave of them."""
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,17 +47,22 @@ def cached_files(*left_out: str) -> list[Path]:
 
 
 @contextmanager
-def small_disk(folder: Path, *options: str) -> Iterator[Path]:
-    """Mount a disk in memory at `folder`; skip the test where that is not allowed."""
-    import subprocess
-
+def mounted(folder: Path, *options: str) -> Iterator[str]:
+    """Mount a disk in memory at `folder` for the time of the block; yield why that is refused, else nothing."""
     folder.mkdir(parents=True, exist_ok=True)
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(folder)], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"disks cannot be mounted here: {mounted.stderr.decode().strip()}")
+    mount = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True)
     try:
-        yield folder
+        yield done.stderr.strip() if done.returncode else ""
     finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
+        if not done.returncode:
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@contextmanager
+def small_disk(folder: Path, *options: str) -> Iterator[Path]:
+    """Mount a disk in memory at `folder`; skip the test if that is not allowed."""
+    with mounted(folder, *options) as refused:
+        if refused:
+            pytest.skip(f"disks cannot be mounted here: {refused}")
+        yield folder

@@ -77,7 +77,7 @@ def write_scores(path: Path) -> None:
         pq.write_table(table, path)
 
 
-# How a whole file of each kind is written and read; to refuse it with `UserError` or `SampleError` is no fault.
+# How a whole file of each kind is written and read; it may be refused with `UserError` or `SampleError`.
 TARGETS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
     "pool.tar": (lambda path: write_tar(path, rows(6)), read_tar),
     "metadata.parquet": (lambda path: write_metadata(path, rows(40)), read_parquet),
@@ -91,34 +91,26 @@ def damaged(data: bytes, rng: np.random.Generator, is_tar: bool) -> bytes:
     """Return `data` with one to four places flipped, cut, cleared, repeated or filled with what breaks numbers."""
     array = bytearray(data)
     for _ in range(rng.integers(1, 5)):
-        start = int(rng.integers(max(len(array), 1)))
-        size = int(rng.integers(1, 64))
+        start, size = int(rng.integers(max(len(array), 1))), int(rng.integers(1, 64))
+        here, filling = slice(start, start + size), HOSTILE[rng.integers(len(HOSTILE))]
         kind = rng.integers(6)
-        if kind == 0:
-            array[start : start + size] = rng.bytes(len(array[start : start + size]))
-        elif kind == 1:
-            del array[start:]
+        if kind < 2:
+            array[here] = rng.bytes(len(array[here])) if kind else bytes(len(array[here]))
         elif kind == 2:
-            array[start : start + size] = bytes(len(array[start : start + size]))
+            del array[start:]
         elif kind == 3:
             array[start:start] = array[start : start + int(rng.integers(1, 2048))]
         elif kind == 4:
-            filling = HOSTILE[rng.integers(len(HOSTILE))]
             array[start : start + len(filling)] = filling
         elif is_tar:
-            _damage_header(array, rng)
+            block = slice(BLOCK * (start // BLOCK), BLOCK * (start // BLOCK + 1))
+            if len(header := array[block]) == BLOCK:  # any bytes in one of its fields, and a right checksum
+                place, size = HEADER_FIELDS[rng.integers(len(HEADER_FIELDS))]
+                header[place : place + size] = rng.choice(
+                    [rng.bytes(size), *(c * size for c in (b"7", b"-", b"g"))]
+                )
+                array[block] = with_checksum(header)
     return bytes(array)
-
-
-def _damage_header(tar: bytearray, rng: np.random.Generator) -> None:
-    """Fill a field of one of the tar's headers with anything, and let its checksum agree."""
-    start = BLOCK * int(rng.integers(len(tar) // BLOCK + 1))
-    header = tar[start : start + BLOCK]
-    if len(header) == BLOCK:
-        place, size = HEADER_FIELDS[rng.integers(len(HEADER_FIELDS))]
-        fillings = [rng.bytes(size), b"7" * size, b"-" * size, b"x" * size, b"g" * size]
-        header[place : place + size] = rng.choice(fillings)
-        tar[start : start + BLOCK] = with_checksum(header)
 
 
 def fuzz(folder: Path, numbers: Iterable[int], seed: int = 0) -> tuple[Counter[str], list[str]]:

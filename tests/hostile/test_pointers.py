@@ -49,9 +49,8 @@ def checkpoint(folder: Path) -> None:
 def captions(folder: Path, place: str) -> None:
     write_metadata(folder / "0.parquet", rows(2))
     (folder / "more").mkdir()
-    CaptionSources(
-        Pool("p", str(folder / "0.parquet")), files=[place.format(file(folder / "more", "1.parquet"))]
-    )
+    files = [place.format(file(folder / "more", "1.parquet"))]
+    CaptionSources(Pool("p", str(folder / "0.parquet")), files=files)
 
 
 def file(folder: Path, name: str) -> str:
@@ -88,6 +87,5 @@ def test_all_pointers_of_a_pool_are_counted(tmp_path: Path, run: Run) -> None:
     for name in ("00000000.tar", "00000002.tar"):
         (tmp_path / "shards" / name).write_text(POINTER)
     done = run("task=select", "pool=img2dataset", f"pool.url={tmp_path}", "filter=random", "size=5")
-    assert_one_line(
-        done, "00000000.tar is a Git LFS pointer (as are 1 other files), not the data; run `git lfs"
-    )
+    line = "00000000.tar is a Git LFS pointer (as are 1 other files), not the data; run `git lfs"
+    assert_one_line(done, line)

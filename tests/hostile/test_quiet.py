@@ -82,7 +82,7 @@ def test_workers_without_a_home_folder_leave_nothing(
 
 
 def secrets(*folders: Path) -> Iterator[Path]:
-    """The files whose name or content has the password."""
+    """The files that have the password in their name or content."""
     for folder in folders:
         for path in folder.rglob("*"):
             if SECRET in str(path) or (path.is_file() and SECRET.encode() in path.read_bytes()):

@@ -40,7 +40,7 @@ def test_all_processes_of_a_launch_agree_on_what_is_finished(
     def read(folder: Path) -> dict[str, Any]:
         if not process.is_main and waited[False] == 1:
             with suppress(BrokenBarrierError):
-                finished.wait(0.5)
+                finished.wait(0.2)
         return original(folder)
 
     def work(_: Path) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def test_all_processes_of_a_launch_agree_on_what_is_finished(
     def finish(*arguments: Any) -> None:
         original_finish(*arguments)
         with suppress(BrokenBarrierError):
-            finished.wait(0.5)
+            finished.wait(0.2)
 
     def run(is_main: bool) -> dict[str, Any]:
         process.is_main = is_main
@@ -90,19 +90,22 @@ def at_once(
         return 2 - sum(threads.map(refused, range(2)))
 
 
-def test_one_of_two_augmentations_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def begin(number: int) -> None:
-        caption_writer._check_manifest(tmp_path / "out", {"selection": number})
+def test_one_of_two_commands_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def augment(number: int) -> None:
+        caption_writer._check_manifest(tmp_path / "captions", {"selection": number})
 
-    assert at_once(monkeypatch, caption_writer, "write_text", begin) == 1
-
-
-def test_one_of_two_exports_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def begin(number: int) -> None:
+    def export_uids(number: int) -> None:
         selection = Selection((numbered_uids(2, start=number),), 0.0, 2, 0, 0, {})
-        export._write_subset_files(tmp_path / "out", selection)
+        export._write_subset_files(tmp_path / "pairs", selection)
 
-    assert at_once(monkeypatch, export, "write_subset", begin) == 1
+    assert at_once(monkeypatch, caption_writer, "write_text", augment) == 1
+    assert at_once(monkeypatch, export, "write_subset", export_uids) == 1
+    # An export that was killed at its first file goes on.
+    (tmp_path / "killed").mkdir()
+    (tmp_path / "killed" / f".subset.{'0' * 32}.npy").touch()
+    selection = Selection((numbered_uids(2),), 0.0, 2, 0, 0, {})
+    written = export._write_subset_files(tmp_path / "killed", selection)
+    assert written == [tmp_path / "killed" / "subset.npy"]
 
 
 def test_one_of_two_reshardings_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +116,3 @@ def test_one_of_two_reshardings_gets_the_folder(tmp_path: Path, monkeypatch: pyt
         reshard(pools[number], parts[number], tmp_path / "out", LocalEngine(workers=1))
 
     assert at_once(monkeypatch, OutputFolder, "write_text", begin) == 1
-
-
-def test_an_export_that_was_killed_at_its_first_file_goes_on(tmp_path: Path) -> None:
-    (tmp_path / f".subset.{'0' * 32}.npy").touch()
-    selection = Selection((numbered_uids(2),), 0.0, 2, 0, 0, {})
-    assert export._write_subset_files(tmp_path, selection) == [tmp_path / "subset.npy"]

@@ -16,14 +16,11 @@ ROUNDS = 100
 PAIRS = 1000
 
 
-def resident() -> int:
-    """Return the bytes of this process that are in memory."""
+def resources() -> tuple[int, int]:
+    """Return the bytes of this process that are in memory, and the number of its open files."""
     gc.collect()
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE"), len(list(Path("/proc/self/fd").iterdir()))
 
 
 def test_a_hundred_rounds_leak_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +34,7 @@ def test_a_hundred_rounds_leak_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     for number in range(ROUNDS):
         assert run_main(*select, f"filter.seed={number}", "engine.workers=1") == 0
         assert run_main("task=report", f"results_dir={results}") == 0
-        seen.append((resident(), open_files()))
+        seen.append(resources())
     half, end = seen[ROUNDS // 2 - 1], seen[-1]
     print("resident bytes and open files:", half, end)
     assert end[0] <= 1.05 * half[0]

@@ -35,25 +35,23 @@ GOOD_UIDS = [f"{number:032x}" for number in range(4)]
 ODD_UIDS = [f"{number:032x}" for number in range(4, 8)]
 NSFW = ("UNLIKELY",)
 FOUR = {"uid": ODD_UIDS, "text": ["a", "b", "c", "d"], "nsfw": ["UNLIKELY"] * 4, "q": [1.0, 2.0, 3.0, 4.0]}
-PAIR_TYPE = pa.map_(pa.string(), pa.int64())
 
 
-def odd_type(kind: str) -> Any:
-    """Four values of a type that is not text."""
-    return {
-        "integers": [1, 2, 3, 4],
-        "lists": [["a"], ["b"], [], None],
-        "structs": [{"a": 1}] * 4,
-        "maps": pa.array([[("a", 1)]] * 4, PAIR_TYPE),
-        "bytes": [b"\xff\xfe"] * 4,
-        "nothing": pa.nulls(4),
-        "times": [dt.datetime(2020, 1, 1, tzinfo=dt.UTC)] * 4,
-        "times of day": pa.array([1, 2, 3, 4], pa.time64("ns")),
-        "decimals": [decimal.Decimal("1.5")] * 4,
-    }[kind]
-
-
-TYPES = ("integers", "lists", "structs", "maps", "bytes", "nothing", "times", "times of day", "decimals")
+# Four values of each type that is not text.
+TYPES: Mapping[str, Any] = {
+    "integers": [1, 2, 3, 4],
+    "lists": [["a"], ["b"], [], None],
+    "structs": [{"a": 1}] * 4,
+    "maps": pa.array([[("a", 1)]] * 4, pa.map_(pa.string(), pa.int64())),
+    "bytes": [b"\xff\xfe"] * 4,
+    "nothing": pa.nulls(4),
+    "times": [dt.datetime(2020, 1, 1, tzinfo=dt.UTC)] * 4,
+    "times of day": pa.array([1, 2, 3, 4], pa.time64("ns")),
+    "decimals": [decimal.Decimal("1.5")] * 4,
+}
+LISTS = pa.array([["a", "b"], [None], [], [" "]], pa.large_list(pa.string_view()))
+PAIRS = pa.array([["a", "b"]] * 3 + [None], pa.list_(pa.string(), 2))
+VIEWS = {name: pa.array(FOUR[name], pa.string_view()) for name in ("uid", "text", "nsfw")}
 NUMERIC = ("integers", "nothing", "decimals")
 # Columns of the second file of a pool (None takes one away), and why its four pairs are lost.
 METADATA: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
@@ -62,36 +60,17 @@ METADATA: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
     "no uid": ({"uid": None}, {}),
     "no nsfw": ({"nsfw": None}, {"nsfw": 4}),
     "bytes that are text": ({"text": [b"a"] * 4, "nsfw": [b"UNLIKELY"] * 4}, {}),
-    "views of strings": (
-        {name: pa.array(FOUR[name], pa.string_view()) for name in ("uid", "text", "nsfw")},
-        {},
-    ),
+    "views of strings": (VIEWS, {}),
+    **{f"text of {kind}": ({"text": odd}, {"caption_missing": 4}) for kind, odd in TYPES.items()},
+    "text of bytes": ({"text": TYPES["bytes"]}, {"caption_invalid_utf8": 4}),
+    "text of lists": ({"text": TYPES["lists"]}, {"caption_missing": 2}),
+    "text of large lists of views": ({"text": LISTS}, {"caption_missing": 2, "caption_empty": 1}),
+    "text of pairs": ({"text": PAIRS}, {"caption_missing": 1}),
+    **{f"uids of {k}": ({"uid": odd}, {"uid_invalid": 4}) for k, odd in TYPES.items() if k != "nothing"},
+    "uids of lists": ({"uid": TYPES["lists"]}, {"uid_invalid": 3}),
+    **{f"nsfw of {kind}": ({"nsfw": odd}, {"nsfw": 4}) for kind, odd in TYPES.items()},
     **{
-        f"text of {kind}": (
-            {"text": odd_type(kind)},
-            {"caption_invalid_utf8" if kind == "bytes" else "caption_missing": 4},
-        )
-        for kind in TYPES
-        if kind != "lists"
-    },
-    "text of lists": ({"text": odd_type("lists")}, {"caption_missing": 2}),
-    "text of large lists of views": (
-        {"text": pa.array([["a", "b"], [None], [], [" "]], pa.large_list(pa.string_view()))},
-        {"caption_missing": 2, "caption_empty": 1},
-    ),
-    "text of pairs": (
-        {"text": pa.array([["a", "b"]] * 3 + [None], pa.list_(pa.string(), 2))},
-        {"caption_missing": 1},
-    ),
-    **{
-        f"uids of {k}": ({"uid": odd_type(k)}, {"uid_invalid": 4})
-        for k in TYPES
-        if k != "nothing" and k != "lists"
-    },
-    "uids of lists": ({"uid": odd_type("lists")}, {"uid_invalid": 3}),
-    **{f"nsfw of {kind}": ({"nsfw": odd_type(kind)}, {"nsfw": 4}) for kind in TYPES},
-    **{
-        f"urls of {kind}": ({"uid": None, "url": odd_type(kind)}, {})
+        f"urls of {kind}": ({"uid": None, "url": TYPES[kind]}, {})
         for kind in ("integers", "lists", "structs")
     },
 }
@@ -108,8 +87,8 @@ COLUMNS: Mapping[str, tuple[Any, list[float] | str]] = {
     "nothing": (pa.nulls(4), [np.nan] * 4),
     "nanoseconds": (pa.array([1, 2, 3, 4], pa.timestamp("ns")), "must be numeric"),
     "days beyond the calendar": (pa.array([2**31 - 1] * 4, pa.date32()), "must be numeric"),
-    **{kind: (odd_type(kind), "must be numeric") for kind in TYPES if kind not in NUMERIC},
-    "decimals": (odd_type("decimals"), [1.5] * 4),
+    **{kind: (odd, "must be numeric") for kind, odd in TYPES.items() if kind not in NUMERIC},
+    "decimals": (TYPES["decimals"], [1.5] * 4),
 }
 
 
@@ -117,14 +96,13 @@ def table(**columns: Any) -> pa.Table:
     return pa.table({name: values for name, values in (FOUR | columns).items() if values is not None})
 
 
-def npy(header: bytes, data: bytes = bytes(64)) -> bytes:
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+def npy(header: bytes) -> bytes:
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(64)
 
 
 def npy_of_shape(shape: str) -> bytes:
-    return npy(
-        f"{{'descr': [('f0','<u8'),('f1','<u8')], 'fortran_order': False, 'shape': {shape}, }}\n".encode()
-    )
+    uids = "{'descr': [('f0','<u8'),('f1','<u8')], 'fortran_order': False, 'shape': %s, }\n"
+    return npy((uids % shape).encode())
 
 
 def saved(save: Any, *arguments: Any) -> bytes:
@@ -208,11 +186,9 @@ def test_names_of_columns_need_not_be_text(tmp_path: Path) -> None:
 def test_statistics_of_a_footer_are_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """pyarrow ends the process where they are damaged."""
     path = write_pool(tmp_path, table(url=["u"] * 4))
-    monkeypatch.setattr(
-        pq.ParquetFile,
-        "metadata",
-        SimpleNamespace(num_rows=4, num_row_groups=1, schema=pq.ParquetFile(path).schema),
-    )
+    schema = pq.ParquetFile(path).schema
+    footer = SimpleNamespace(num_rows=4, num_row_groups=1, schema=schema)
+    monkeypatch.setattr(pq.ParquetFile, "metadata", footer)
     assert len(next(read_metadata(str(path), {}, frozenset(), 10, Counter()))) == 4
 
 

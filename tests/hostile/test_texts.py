@@ -68,16 +68,13 @@ def pool(tmp_path: Path) -> Pool:
 
 
 @pytest.mark.parametrize("needs", [("text",), ("text", "image")])
-def test_filters_read_the_beginnings_of_captions(pool: Pool, needs: tuple[str, ...]) -> None:
+def test_filters_read_the_beginnings_of_captions(pool: Pool, tmp_path: Path, needs: tuple[str, ...]) -> None:
     (batch,) = PoolBatches(pool, Lengths(*needs))
     assert batch.texts == [SHORT, LONG[:MAX_CHARACTERS], "a dog"]
     (shard,) = pool.shards(frozenset({"text"}))
     (whole,) = pool.batches(shard, frozenset({"text"}), 10, Counter())
     assert whole.texts == [SHORT, LONG, "a dog"]
     assert decode_uids(whole.uids)[1] == Row("1", "http://x/1", LONG, b"").uid  # a hash of all of it
-
-
-def test_a_score_file_knows_a_long_caption(pool: Pool, tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text(f"caption,score\n{LONG},0.5\na dog,0.25\n")
     scorer = ScoreFile(str(tmp_path / "scores.csv"), "score")
     scorer.setup(torch.device("cpu"))
@@ -89,17 +86,6 @@ def test_studies_read_the_beginnings_of_captions(tmp_path: Path) -> None:
     assert score_texts(Lengths("text"), [LONG, "a dog"]).tolist() == [MAX_CHARACTERS, 5]
     (tmp_path / "captions.csv").write_text(f"caption\n{LONG}\n")
     assert list(map(len, captions_from_file(str(tmp_path / "captions.csv")).texts)) == [MAX_CHARACTERS]
-
-
-def test_training_reads_the_beginnings_of_captions() -> None:
-    subset = MemorySubset([CAPTIONS[0], CAPTIONS[1] + " left" * 10_000])
-    data = TrainingData(
-        subset,
-        SampleOrder.over(2, seed=0),
-        lambda samples: {"lengths": torch.tensor([len(sample.text) for sample in samples])},
-    )
-    read = StepBatches(data, 2, 2)[0].inputs["lengths"].tolist()
-    assert sorted(read) == [len(CAPTIONS[0]), MAX_CHARACTERS]
 
 
 class Constant:
@@ -115,7 +101,7 @@ class Constant:
         return np.ones((len(self.texts), 1), np.float32)
 
 
-def test_evaluation_reads_the_beginnings_of_captions(tmp_path: Path) -> None:
+def test_evaluation_and_training_read_the_beginnings_of_captions(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4)).save(tmp_path / "0.png")
     found = EvaluationSet("set", [Item(0, ImageFile(tmp_path / "0.png"), [LONG])], False, True)
     model = Constant()
@@ -124,6 +110,12 @@ def test_evaluation_reads_the_beginnings_of_captions(tmp_path: Path) -> None:
     corpus = clean_corpus(Corpus({0: LONG}, {0: [LONG, SHORT]}))
     assert list(map(len, [corpus.candidates[0], *corpus.references[0]])) == [MAX_CHARACTERS] * 3
     assert corpus.references[0][1] == SHORT
+    subset = MemorySubset([CAPTIONS[0], CAPTIONS[1] + " left" * 10_000])
+    data = TrainingData(
+        subset, SampleOrder.over(2, seed=0), lambda s: {"n": torch.tensor([len(of.text) for of in s])}
+    )
+    read = StepBatches(data, 2, 2)[0].inputs["n"].tolist()
+    assert sorted(read) == [len(CAPTIONS[0]), MAX_CHARACTERS]
 
 
 def hides_nothing(text: str) -> bool:

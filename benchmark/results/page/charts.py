@@ -99,16 +99,12 @@ def row_layout(labels: Sequence[str], x_axis: Json, **settings: Any) -> Json:
 
 def line_styles(entries: Iterable[Entry]) -> Styles:
     """Return the line and marker of each label: unique for 36 competing labels, grey for the others."""
-    aside = {entry.label: entry.aside for entry in entries}
-    grey = [label for label in aside if aside[label]]
-    symbols = ["circle-open" if label == REFERENCE else "diamond-open" for label in grey]
-    styles = {
-        label: _style(NEUTRAL, symbol, number)
-        for number, (label, symbol) in enumerate(zip(grey, symbols, strict=True), 1)
-    }
+    aside, styles = {entry.label: entry.aside for entry in entries}, dict[str, Json]()
     for index, label in enumerate(label for label in aside if not aside[label]):
         turn = index // len(COLOURS)
         styles[label] = _style(COLOURS[index % len(COLOURS)], SYMBOLS[turn % len(SYMBOLS)], turn)
+    for turn, label in enumerate((label for label in aside if aside[label]), 1):
+        styles[label] = _style(NEUTRAL, "circle-open" if label == REFERENCE else "diamond-open", turn)
     return styles
 
 

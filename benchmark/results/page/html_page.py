@@ -20,14 +20,9 @@ from benchmark.results.report.table import Table
 def render(template: str, charts: Iterable[Chart], script_file: str = "page.js", **values: Any) -> str:
     """Return a page from a template, by default with the script that sorts its tables and draws its charts."""
     # Leaderboards of one setting share the chart of sizes.
-    pictures = {
-        c.key: [{"data": v.data, "layout": v.layout, "note": v.note} for v in c.variants] for c in charts
-    }
-    plotly, script, style = (
-        _static("plotly.min.js") if pictures else "",
-        _static(script_file),
-        _static("page.css"),
-    )
+    pictures = {chart.key: list(map(vars, chart.variants)) for chart in charts}
+    plotly = _static("plotly.min.js") if pictures else ""
+    script, style = _static(script_file), _static("page.css")
     # A Content-Security-Policy: no network at all, no scripts but these.
     digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (plotly, script))
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
@@ -35,9 +30,10 @@ def render(template: str, charts: Iterable[Chart], script_file: str = "page.js",
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:;"
         " base-uri 'none'; form-action 'none'"
     )
-    page = _environment().get_template(template)
-    return page.render(
-        charts=pictures, plotly=plotly, script=script, base_style=style, policy=policy, **values
+    return (
+        _environment()
+        .get_template(template)
+        .render(charts=pictures, plotly=plotly, script=script, base_style=style, policy=policy, **values)
     )
 
 

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, zip_longest
 
 from benchmark.core.hashes import hash_bytes
 from benchmark.results.page.charts import (
@@ -87,9 +87,9 @@ def filter_panel(
     """Return the panel of a filter; `key` is the name of its chart."""
     threshold = entry.runs[0].selection.threshold
     scores = score_chart(key, entry.label, summary.scores, threshold) if summary else None
-    shown = {title: [pair for pair in pairs if pair.place == place] for place, title in PLACES.items()}
-    words = summary.words if summary else {}
-    return FilterPanel(entry, scores, words, {title: some for title, some in shown.items() if some})
+    places = {title: [pair for pair in pairs if pair.place == place] for place, title in PLACES.items()}
+    shown = {title: of_place for title, of_place in places.items() if of_place}
+    return FilterPanel(entry, scores, summary.words if summary else {}, shown)
 
 
 @dataclass(frozen=True)
@@ -163,14 +163,13 @@ def leaderboard_views(
 
 def _shown(entries: Sequence[Entry], own: Sequence[str], folders: RunFolders) -> list[str]:
     """Return the labels of at most `SHOWN` filters: `own` if not all are, random, the oracle, the best."""
+    competing = [entry for entry in entries if entry.competes]
     aside = [entry.label for entry in entries if entry.label == REFERENCE]
     aside += [entry.label for entry in entries if not entry.competes][:1]
-    competing = [entry for entry in entries if entry.competes]
     compared = [compare_entries(measure, competing, folders) for measure in headlines(entries)]
-    best_first = [[of.entries[index].label for index in of.ranking] for of in compared]
-    on_top = [label for position in zip_longest(*best_first) for label in position if label]
-    first = [*(own if len(own) < len(entries) else []), *aside, *on_top, *(e.label for e in entries)]
-    return list(dict.fromkeys(first))[:SHOWN]
+    best_first = zip_longest(*([of.entries[index].label for index in of.ranking] for of in compared))
+    first = [*(own if len(own) < len(entries) else []), *aside, *chain.from_iterable(best_first)]
+    return list(filter(None, dict.fromkeys([*first, *(e.label for e in entries)])))[:SHOWN]
 
 
 def _view(

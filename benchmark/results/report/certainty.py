@@ -91,17 +91,11 @@ def parts_of_images(metric: str, evaluation: str, runs: Sequence[ImageScores]) -
             of_class = np.zeros((classes.max() + 1, columns.shape[1]))
             np.add.at(of_class, classes, columns)
             columns = of_class[np.unique(classes)]
-        without = _value(metric, names, columns.sum(axis=0) - columns)
+        queries, *left = (columns.sum(axis=0) - columns).T  # without each image
+        by_name = dict(zip(names, left, strict=True))
+        without = score_of_sums(metric, by_name) if count_names(metric) else left[0] / queries
         parts.append((len(columns) - 1) * (without.mean() - without))
     return parts
-
-
-def _value(metric: str, names: Sequence[str], summed: Doubles) -> Doubles:
-    """Return the metric of b corpora, (b,), from their numbers of queries and sums, (b, 1 + len(names))."""
-    queries, *sums = summed.T
-    if not count_names(metric):
-        return np.asarray(sums[0] / queries, float)
-    return score_of_sums(metric, dict(zip(names, sums, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -207,19 +201,15 @@ def compare_entries(measure: Measure, entries: Sequence[Entry], folders: RunFold
     runs = [[run for run in entry.runs if measure.values(run)] for entry in having]
     key = measure, tuple(tuple(run.run_id for run in of_entry) for of_entry in runs)
     if key not in folders.comparisons:
+        factor = unit_of(measure.unit).factor  # as in `Measure.values`
         scores = [folders.image_scores(run, measure.model) for of_entry in runs for run in of_entry]
         parts = iter(parts_of_images(measure.metric, measure.evaluation, scores))
-        known = [[part for _ in of_entry if (part := next(parts)) is not None] for of_entry in runs]
-        factor = unit_of(measure.unit).factor  # as in `Measure.values`
-        folders.comparisons[key] = compare(
-            [measure.values(entry) for entry in having],
-            [
-                factor * np.stack(of) if len(of) == len(of_entry) else None
-                for of, of_entry in zip(known, runs, strict=True)
-            ],
-            higher_is_better=measure.higher_is_better,
-            limits=measure.limits,
-        )
+        of_images: list[Doubles | None] = []
+        for of_entry in runs:
+            known = [factor * part for _ in of_entry if (part := next(parts)) is not None]
+            of_images.append(np.stack(known) if len(known) == len(of_entry) else None)
+        values, higher = [measure.values(entry) for entry in having], measure.higher_is_better
+        folders.comparisons[key] = compare(values, of_images, higher_is_better=higher, limits=measure.limits)
     return Compared(measure, having, folders.comparisons[key])
 
 

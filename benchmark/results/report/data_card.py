@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.pool.pairs import Written
-from benchmark.results.report.entry_facts import has_toy_models, loss_note, settings_of_what_ran
+from benchmark.results.report.entry_facts import loss_note, settings_of_what_ran
 from benchmark.results.report.table import escaped
 from benchmark.results.result import Result
 from benchmark.selection.manifest import Manifest
@@ -73,7 +73,7 @@ def data_card(
         detected=languages.total(),
         results=results,
         settings=json.dumps(without_folders(settings), indent=2),
-        toy_models=has_toy_models(manifest.config),
+        toy_models="demo/models/" in json.dumps(settings["filter"]),
         decides=manifest.config.get("rank") is False,
         download=DOWNLOAD,
         code=code_span,

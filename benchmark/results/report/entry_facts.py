@@ -1,6 +1,5 @@
 """Facts of a row that several tables show: the cost of scoring, kinds of noise, lost pairs, contamination."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,11 +64,6 @@ def settings_of_what_ran(config: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in config.items()
         if not distilled or name in DISTILLED
     }
-
-
-def has_toy_models(config: Mapping[str, Any]) -> bool:
-    """Tell whether a filter with these settings loads a scale model of the demo."""
-    return "demo/models/" in json.dumps(settings_of_what_ran(config))
 
 
 def noise_kept(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:

@@ -1,7 +1,7 @@
 """The tables of leaderboards, each a pivot of the frame: for the terminal, Markdown, README and the page."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.results.protocol import size_text
-from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, certainty_notes, compare_entries
 from benchmark.results.report.entry_facts import (
     contamination_notes,
@@ -32,6 +31,7 @@ from benchmark.results.report.leaderboard import REFERENCE, Entry, Leaderboard, 
 from benchmark.results.report.table import MISSING, Cell, Table, plain
 from benchmark.results.report.verdicts import board_verdict
 from benchmark.results.result import Result, Row
+from benchmark.results.results_folders import ResultsFolders
 
 LEGEND = (
     "A value is bold where its filter is better than every other that competes. ↓: lower is better. The oracle reads"
@@ -41,6 +41,35 @@ BEST_SIZES = (
     "Best sizes, per metric in the order of the columns: every size that is not shown to be worse than the filter's"
     " best one. Seed variance is pooled over all sizes."
 )
+
+
+class Additions:
+    """Nothing; `task.additions` names a subclass, which adds tables, pages, and rows to leaderboards."""
+
+    def rows(
+        self, entries: Sequence[Entry], measures: Sequence[Measure]
+    ) -> tuple[list[list[Cell]], list[str]]:
+        """Return rows below a leaderboard's table, such as a paper's own figures, and notes on them."""
+        return [], []
+
+    def of_runs(self, runs: Sequence[Result], folders: RunFolders) -> dict[str, list[Table]]:
+        """Return tables over all leaderboards by the names under which `task.publish` puts the first into files."""
+        return {}
+
+    def of_records(self, source: ResultsFolders) -> list[Table]:
+        """Return tables of other kinds of records in the results folders."""
+        return []
+
+    def pages(self, source: ResultsFolders) -> dict[str, str]:
+        """Return pages of such records as HTML, by the names of their files."""
+        return {}
+
+    def references(self, chosen: Collection[str] | None) -> list[Table]:
+        """Return tables that are not of these results, with columns of the `chosen` metrics; None for all."""
+        return []
+
+
+NO_ADDITIONS = Additions()
 
 
 def leaderboard(
@@ -235,13 +264,13 @@ def _headline_cell(compared: Compared, entry: Entry) -> Cell:
     return replace(cell, rank=rank, note=f"{text if certain else f'({text})'} above random")
 
 
-def at_several_sizes(entries: Iterable[Entry]) -> set[str]:
-    """Return the labels of filters that were run at several sizes."""
-    sizes = defaultdict[str, set[int]](set)
+def at_several_sizes(entries: Iterable[Entry]) -> dict[str, dict[int, Entry]]:
+    """Return the entries by label and size, of the filters that were run at several sizes."""
+    sizes = defaultdict[str, dict[int, Entry]](dict)
     for entry in entries:
         for label in (entry.label, *entry.same):
-            sizes[label].add(entry.size)
-    return {label for label, of_label in sizes.items() if len(of_label) > 1}
+            sizes[label][entry.size] = entry
+    return {label: of_label for label, of_label in sizes.items() if len(of_label) > 1}
 
 
 def best_sizes(label: str, compared: Compared) -> str:
@@ -256,20 +285,19 @@ def best_sizes(label: str, compared: Compared) -> str:
 
 def size_table(board: Leaderboard, boards: Sequence[Leaderboard]) -> Table:
     """Return each headline metric at every size, of the filters that were run at several; no rows without any."""
-    by_size = sorted(same_setting(board, boards), key=lambda other: other.entries[0].size)
-    measures = headlines(board.entries)
-    several = at_several_sizes(entry for other in by_size for entry in other.entries)
-    labels = [entry.label for entry in board.entries if entry.label in several]
-    rows = []
-    for label in labels:
-        of_label = [next((e for e in of.entries if label in {e.label, *e.same}), None) for of in by_size]
-        values = [(m, m.values(entry) if entry else []) for m in measures for entry in of_label]
+    every = [entry for other in same_setting(board, boards) for entry in other.entries]
+    several, measures = at_several_sizes(every), headlines(board.entries)
+    sizes = sorted({entry.size for entry in every})
+    rows, seeds = [], defaultdict[int, set[int]](set)
+    for label in [entry.label for entry in board.entries if entry.label in several]:
+        of_label = several[label]
+        for size, entry in of_label.items():
+            seeds[size].add(len(entry.runs))
+        values = [
+            (m, m.values(of_label[size]) if size in of_label else []) for m in measures for size in sizes
+        ]
         rows.append(plain(label, *(m.text(fmean(of)) if of else MISSING for m, of in values)))
-    sizes = [size_text(other.entries[0].size) for other in by_size]
-    seeds = []
-    for size, other in zip(sizes, by_size, strict=True):
-        numbers = {len(entry.runs) for entry in other.entries if entry.label in labels}
-        seeds.append(f"{' or '.join(map(str, sorted(numbers)))} at {size}")
-    notes = [f"Means, without intervals. Seeds: {', '.join(seeds)}."]
-    header = ["filter", *(f"{m.label}, {size}" for m in measures for size in sizes)]
+    runs = [f"{' or '.join(map(str, sorted(seeds[size])))} at {size_text(size)}" for size in sizes]
+    notes = [f"Means, without intervals. Seeds: {', '.join(runs)}."]
+    header = ["filter", *(f"{m.label}, {size_text(size)}" for m in measures for size in sizes)]
     return Table(f"{board.protocol.title}: sizes", header, rows, notes)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmark.core.errors import UserError
-from benchmark.core.records import LeftOut
 from benchmark.core.sanitize import visible
 from benchmark.results.report.leaderboard import Entry
 
@@ -49,12 +48,6 @@ class Table:
 def plain(*texts: str) -> list[Cell]:
     """Return cells without emphasis."""
     return [Cell(text) for text in texts]
-
-
-def left_out_tables(files: Sequence[LeftOut]) -> list[Table]:
-    """Return the table of the files that the report cannot show, and why; none if there are none."""
-    rows = [plain(str(file.path), file.reason) for file in files]
-    return [Table("Left out", ["file", "reason"], rows)] if rows else []
 
 
 def to_markdown(title: str, introduction: str, tables: Iterable[Table]) -> str:

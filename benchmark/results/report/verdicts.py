@@ -153,7 +153,7 @@ def _command(runs: Sequence[Result], names: Sequence[str], changed: dict[str, st
         key_of(o).startswith("filter.") for others in kept for o in others
     )  # not another filter's
     shared = (
-        not of_filters and all(run.overrides is not None for run in runs) and kept == kept[:1] * len(kept)
+        all(run.overrides is not None for run in runs) and kept == kept[:1] * len(kept) and not of_filters
     )
     words = ["python", "-m", "benchmark", *kept[0]] if shared else []
     settings = given if shared else changed

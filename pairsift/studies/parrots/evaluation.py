@@ -13,8 +13,8 @@ from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.records import Schema
-from benchmark.results.ngrams import Vocabulary
 from benchmark.results.provenance import Provenance, provenance
+from pairsift.studies.parrots.ngrams import Vocabulary
 from pairsift.studies.parrots.rendering import unrenderable_reason
 from pairsift.studies.parrots.similarity import (
     Bin,

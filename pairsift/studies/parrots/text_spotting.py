@@ -10,7 +10,6 @@ from benchmark.core.errors import UserError
 from benchmark.core.records import read_records, write_record
 from benchmark.models.checkpoints import revision
 from benchmark.models.clip_models import LOCAL, clip_revision, load_clip
-from benchmark.results.ngrams import Vocabulary, count_ngrams
 from benchmark.results.provenance import library_versions
 from benchmark.results.report.terminal import print_tables
 from benchmark.run.config import build
@@ -18,6 +17,7 @@ from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from downstream.models.base import model_folder
 from pairsift.studies.parrots.evaluation import Model, TextSpottingEvaluation, evaluate
+from pairsift.studies.parrots.ngrams import Vocabulary, count_ngrams
 from pairsift.studies.parrots.tables import text_spotting_tables
 from pairsift.studies.parrots.vocabulary import captions, image_texts, read_texts
 

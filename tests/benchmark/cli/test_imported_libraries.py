@@ -1,4 +1,4 @@
-"""Which heavy libraries each kind of command imports, in a process of its own: no line waits for torch in vain."""
+"""Which heavy libraries each kind of command imports, in a new process: no line waits for torch in vain."""
 
 import json
 import subprocess

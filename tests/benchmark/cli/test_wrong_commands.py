@@ -28,8 +28,11 @@ SHORT = {
     "RUN": f"pool=img2dataset pool.url=pool {SMALL}",
     "SELECT": "task=select pool=img2dataset pool.url=my_pool size.samples=2",
     "MODELS": str(Path("pairsift/demo/models").resolve()),
+    "LONG": "x" * 300,
+    "DEEP": ".".join("a" * 200),
 }
 FILES = {
+    "unreadable/a.json": "{",
     "broken.py": "import nosuch_library\n",
     "unclosed.py": "class Mine:\n    x = (1\n",
     "divides.py": "\n\nx = 1 / 0\n",
@@ -75,7 +78,7 @@ def commands(kind: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The working folder: parts of one's own, right and wrong, pools, a result, and an image of a set of two."""
+    """The working folder: right and wrong parts of a user, pools, a result, and an image of a set of two."""
     folder = tmp_path_factory.mktemp("wrong")
     write_own_parts(folder)
     write_metadata(folder / "my_pool" / "a.parquet", rows(6))
@@ -84,6 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     models = {"captioner": trained(coco=[metric("CIDEr", 0.5), metric("METEOR", 0.25)])}
     write_record(folder / "results", result("clip", downstream=models))
     (folder / "0.jpg").write_bytes(jpeg(0))
+    (folder / "unreadable").mkdir()
     for name, text in FILES.items():
         (folder / name).write_text(text)
     return folder
@@ -96,6 +100,7 @@ def answer(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, typed: str, 
         typed = re.sub(rf"\b{word}\b", settings, typed)
     done = run(*shlex.split(typed.replace("{folder}", str(folder))))
     assert_one_line(done, line)
+    assert len(done.stderr) < 1_000
     assert line[0] != ";" or line[-1] != "?" or done.stderr.endswith(f"{line}\n")
     assert not cache_folder("scores").exists()
 

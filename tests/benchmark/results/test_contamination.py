@@ -26,7 +26,7 @@ from tests.pools import Row, jpeg, rows, write_pool
 
 @pytest.fixture
 def sets(tmp_path: Path) -> list[EvaluationSet]:
-    """Two sets of three images, none of which is in a pool of `rows`."""
+    """Two sets of three images that are not in a pool of `rows`."""
     made = []
     for name, start in (("coco", 100), ("flickr30k", 200)):
         items = []

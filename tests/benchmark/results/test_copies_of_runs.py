@@ -1,8 +1,7 @@
 """One run is one run whatever its ids: copies of records change no table, page, file or answer of the API."""
 
-import random
-from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ LONGER = replace(protocol(), facts=protocol().facts | {"captioner.training.sampl
 
 
 def run_of(name: str, cider: float, seed: int = 0, *, selects: str = "", **changes: Any) -> Result:
-    """A run whose selection is that of the filter `selects`, by default its own."""
+    """A run with the selection of the filter `selects`, by default of its filter."""
     made = captioned(name, cider, seed=seed, **changes)
     selection = replace(made.selection, sha256=f"{selects or name} {seed} {made.size}")
     run_id = f"{made.run_id}-{made.protocol.fingerprint}"
@@ -40,30 +39,26 @@ def settings(url: str) -> dict[str, Any]:
 RUN = run_of("clip", 0.1)
 
 
-def runs(numbers: random.Random) -> list[Result]:
-    """Filters with one or two seeds, two of them with one selection, at two sizes and under two protocols."""
-    return [
-        run_of(name, numbers.random(), seed, selects="random" if name == "no_filter" else "", **changes)
-        for name in ("random", "no_filter", "clip", "oracle")
-        for changes in ({}, {"size": 500_000, "protocol": protocol(size=500_000)}, {"protocol": LONGER})
-        for seed in range(numbers.choice([1, 2]))
-    ]
-
-
-def copies(of: Sequence[Result], numbers: random.Random) -> list[Result]:
-    """One or two copies of some runs, with other ids, spellings, machines and costs, and no later time."""
-    return [
-        replace(
-            made,
-            run_id=numbers.choice(["", "z"]) + f"{made.run_id}-{number}",
-            config=settings(numbers.choice(["./pool", "/home/me/pool", "~/pool"])),
-            finished=numbers.choice(["2026-01-01", "2026-02-01"]),
-            machine="another",
-            scoring=replace(made.scoring, seconds=99.0),
-        )
-        for made in numbers.sample(of, len(of) // 2)
-        for number in range(numbers.choice([1, 2]))
-    ]
+# Two filters with one selection, one with two seeds, a reference, at two sizes and under two protocols.
+RUNS = [
+    run_of(name, 0.1 + seed / 10, seed, selects="random" if name == "no_filter" else "", **changes)
+    for name, seeds in {"random": 2, "no_filter": 1, "clip": 2, "oracle": 1}.items()
+    for changes in ({}, {"size": 500_000, "protocol": protocol(size=500_000)}, {"protocol": LONGER})
+    for seed in range(seeds)
+]
+# Copies with other ids, spellings, machines and costs, and no later time.
+COPIES = [
+    replace(
+        made, run_id=f"{prefix}{made.run_id}-{number}", config=settings(url), finished=finished, machine="another",
+        scoring=replace(made.scoring, seconds=99.0),
+    )
+    for number, made, (prefix, url, finished) in zip(
+        count(),
+        [*RUNS[::2], RUNS[0]],
+        cycle([("", "./pool", "2026-01-01"), ("z", "/home/me/pool", "2026-02-01"), ("z", "~/pool", "2026-01-01")]),
+        strict=False,
+    )
+]  # fmt: skip
 
 
 def everything(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
@@ -86,39 +81,35 @@ def everything(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, st
 def test_copies_of_runs_change_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    numbers = random.Random(0)
-    made = runs(numbers)
-    for run in made:
+    for run in RUNS:
         path = write_record(tmp_path, run)
         path.with_suffix("").mkdir()  # what a run leaves; those who copy records may leave it behind
     alone = everything(tmp_path, capsys)
-    planted = copies(made, numbers)
-    for run in planted:
+    for run in COPIES:
         write_record(tmp_path, run)
     caplog.clear()
     caplog.set_level("INFO")
     read_runs(tmp_path)
-    assert sum("are the same run" in line for line in caplog.messages) == len(planted)
+    assert sum("are the same run" in line for line in caplog.messages) == len(COPIES)
     for name, text in everything(tmp_path, capsys).items():
         assert text == alone[name], name
 
 
-@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
 @pytest.mark.parametrize(
     ("run_id", "cider", "level"),
     [("a", 0.1, "INFO"), ("a", 0.2, "WARNING"), (RUN.run_id, 0.1, None), (RUN.run_id, 0.2, "WARNING")],
 )
 def test_the_run_that_finished_last_counts(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, order: tuple[str, str],
-    run_id: str, cider: float, level: str | None
-) -> None:  # fmt: skip
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, run_id: str, cider: float, level: str | None
+) -> None:
     last = replace(run_of("clip", cider), run_id=run_id, finished="2026-02-02")
     path = write_record(tmp_path / "two", last)
     write_record(tmp_path / "one", RUN)
     other = write_record(tmp_path / "two", run_of("icc", 0.3))
     caplog.set_level("INFO")
-    found = ResultsFolders([tmp_path / name for name in (*order, "one")]).read(Result)
-    assert (found.pop(path), [*found]) == (last, [other])
+    for order in (("one", "two", "one"), ("two", "one")):
+        found = ResultsFolders([tmp_path / name for name in order]).read(Result)
+        assert (found.pop(path), [*found]) == (last, [other])
     records = [record for record in caplog.records if "are the same run" in record.getMessage()]
     assert [record.levelname for record in records[:1]] == ([level] if level else [])
     assert all(f"{path} finished last and counts" in record.getMessage() for record in records)

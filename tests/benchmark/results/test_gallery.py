@@ -8,7 +8,7 @@ from PIL import Image
 from benchmark.core.bounds import Bounds
 from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
-from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids
+from benchmark.core.uids import UidArray, encode_uids, find_uids
 from benchmark.pool.pool import Pool
 from benchmark.results.gallery import IMAGES, PAIRS, examples, gallery, ranked_pairs, short_text, thumbnail
 from benchmark.results.run_folder import CAPTION_CHARACTERS, Example, GalleryPair, Place, RunFiles, write_rows
@@ -19,22 +19,16 @@ from downstream.evaluation.image_files import ImageFile
 from tests.pools import hashed_uids, jpeg, rows, write_pool
 
 
-def encoded(size: tuple[int, int]) -> bytes:
-    image = Image.new("RGB", size, "red")
-    exif = Image.Exif()
-    exif[0x010E] = "a secret"
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", exif=exif, comment=b"a secret", icc_profile=b"a secret")
-    return buffer.getvalue()
-
-
 @pytest.mark.parametrize(
     ("size", "small"), [((400, 200), (192, 96)), ((20, 30), (20, 30)), ((5000, 100), (192, 4))]
 )
 def test_a_thumbnail_is_small_and_has_no_metadata(size: tuple[int, int], small: tuple[int, int]) -> None:
-    data = encoded(size)
-    assert b"a secret" in data
-    image = decode_image(data)
+    exif, buffer = Image.Exif(), io.BytesIO()
+    exif[0x010E] = "a secret"
+    with_secrets = {"exif": exif, "comment": b"a secret", "icc_profile": b"a secret"}
+    Image.new("RGB", size, "red").save(buffer, "JPEG", **with_secrets)
+    assert b"a secret" in buffer.getvalue()
+    image = decode_image(buffer.getvalue())
     jpeg = thumbnail(image)
     with Image.open(io.BytesIO(jpeg)) as read:
         assert (read.format, read.size) == ("JPEG", small)
@@ -47,45 +41,27 @@ def test_texts_are_short_and_on_one_line() -> None:
     assert len(short_text("word " * 1000)) == CAPTION_CHARACTERS
 
 
-def evaluation_set(folder: Path, ids: range) -> EvaluationSet:
-    items = []
-    folder.mkdir(exist_ok=True)
-    for number in ids:
-        (folder / f"{number}.jpg").write_bytes(jpeg(number))
-        items.append(Item(number, ImageFile(folder / f"{number}.jpg"), [f"thing\n{number}", "x" * 1000]))
-    return EvaluationSet("coco", items, captioning=True, retrieval=False)
-
-
 def test_every_run_shows_the_same_images(tmp_path: Path) -> None:
-    shown = examples([evaluation_set(tmp_path, range(30))])
+    items = []
+    for number in range(15):
+        (tmp_path / f"{number}.jpg").write_bytes(jpeg(number))
+        file = ImageFile(tmp_path / f"{number}.jpg")
+        items.append(Item(number, file, [f"thing\n{number}", "x" * 1000]))
+    shown = examples([EvaluationSet("coco", items, captioning=True, retrieval=False)])
     assert len(shown) == IMAGES
-    assert examples([evaluation_set(tmp_path / "elsewhere", range(29, -1, -1))]) == shown
+    assert examples([EvaluationSet("coco", items[::-1], captioning=True, retrieval=False)]) == shown
     assert sorted(example.image for example in shown) != [str(number) for number in range(IMAGES)]
     first = shown[0]
     assert first.references == (f"thing {first.image}", "x" * 300)
     assert first.thumbnail.startswith(b"\xff\xd8")
     write_rows(tmp_path, Example, shown)
     assert RunFiles(tmp_path).examples() == shown
-
-
-def test_an_unreadable_image_is_one_line(tmp_path: Path) -> None:
-    broken = evaluation_set(tmp_path, range(3))
-    (tmp_path / "1.jpg").write_bytes(b"no image")
-    with pytest.raises(UserError, match="evaluation image 1 in"):
-        examples([broken])
+    (tmp_path / f"{shown[0].image}.jpg").write_bytes(b"no image")
+    with pytest.raises(UserError, match=f"evaluation image {shown[0].image} in"):
+        examples([EvaluationSet("coco", items, captioning=True, retrieval=False)])
 
 
 UIDS = np.sort(hashed_uids(1000))
-
-
-def ranking(scores: np.ndarray, uids: UidArray = UIDS, seed: int = 3) -> list[int]:
-    """All rows that have a score, the best first, as selections of growing size choose them."""
-    table = ScoreTable(uids, scores)
-    order: list[int] = []
-    for k in range(1, int((~np.isnan(scores)).sum()) + 1):
-        chosen = find_uids(uids, select_top_k(table, k, seed).uids)
-        order += sorted(set(chosen.tolist()) - set(order))
-    return order
 
 
 def ranked_rows(uids: UidArray, scores: np.ndarray, kept: np.ndarray, seed: int) -> dict[Place, list[int]]:
@@ -96,16 +72,17 @@ def ranked_rows(uids: UidArray, scores: np.ndarray, kept: np.ndarray, seed: int)
 
 @pytest.mark.parametrize("values", [1000, 3])
 def test_places_are_those_of_the_selections_ranking(values: int) -> None:
-    scores = np.random.default_rng(0).integers(values, size=100).astype(np.float32)
+    uids, scores = UIDS[:100], np.random.default_rng(0).integers(values, size=100).astype(np.float32)
     scores[::7] = np.nan
-    order = ranking(scores, UIDS[:100])
+    order: list[int] = []  # the best first, as selections of growing size choose them
+    for k in range(1, int((~np.isnan(scores)).sum()) + 1):
+        chosen = find_uids(uids, select_top_k(ScoreTable(uids, scores), k, seed=3).uids)
+        order += sorted({*chosen.tolist()}.difference(order))
     kept = np.isin(np.arange(100), order[:40])
-    assert ranked_rows(UIDS[:100], scores, kept, 3) == {
-        "top": order[:PAIRS],
-        "kept": order[40 - PAIRS : 40],
-        "dropped": order[40 : 40 + PAIRS],
+    assert ranked_rows(uids, scores, kept, 3) == {
+        "top": order[:PAIRS], "kept": order[40 - PAIRS : 40], "dropped": order[40 : 40 + PAIRS],
         "bottom": order[-PAIRS:],
-    }
+    }  # fmt: skip
 
 
 def test_other_selectors_show_their_lowest_kept_and_best_dropped() -> None:
@@ -113,7 +90,13 @@ def test_other_selectors_show_their_lowest_kept_and_best_dropped() -> None:
     places = ranked_rows(UIDS, scores, np.arange(1000) % 100 == 0, 0)
     assert places["top"] == places["dropped"] == [999, 998, 997, 996, 995, 994]
     assert places["kept"] == [500, 400, 300, 200, 100, 0]
-    # Pairs above a maximum are not next to the threshold.
+    scores = np.array([np.nan, np.inf, -np.inf])  # a tiny pool fills the places that it can
+    places = ranked_rows(UIDS[:3], scores, np.array([False, True, True]), 0)
+    assert places == {"top": [1, 2], "kept": [1, 2], "dropped": [], "bottom": [1, 2]}
+
+
+def test_pairs_above_a_maximum_are_not_next_to_the_threshold() -> None:
+    scores = np.arange(1000.0)
     kept = ScoreTable(UIDS[490:501], scores[490:501])
     dropped = ranked_pairs(ScoreTable(UIDS, scores), kept, 0, Bounds(maximum=500))["dropped"]
     assert dropped.scores.tolist() == [489, 488, 487, 486, 485, 484]
@@ -132,12 +115,6 @@ def test_a_filter_that_decides_shows_passing_and_failing_pairs() -> None:
     assert failing.tolist() == scores[find_uids(UIDS, places["failing"].uids)].tolist()
     other = ranked_pairs(ScoreTable(UIDS, scores), kept, 1, bounds)["passing"]
     assert other.uids.tolist() != places["passing"].uids.tolist()
-
-
-def test_a_tiny_pool_fills_the_places_that_it_can() -> None:
-    scores = np.array([np.nan, np.inf, -np.inf])
-    places = ranked_rows(UIDS[:3], scores, np.array([False, True, True]), 0)
-    assert places == {"top": [1, 2], "kept": [1, 2], "dropped": [], "bottom": [1, 2]}
 
 
 def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:
@@ -160,11 +137,3 @@ def test_pairs_have_captions_and_thumbnails(tmp_path: Path) -> None:
     assert len(pairs) == 4 * PAIRS
     write_rows(tmp_path / "run", GalleryPair, pairs)
     assert RunFiles(tmp_path / "run").gallery() == pairs
-
-
-def test_pairs_that_are_not_there_are_left_out(tmp_path: Path) -> None:
-    pool = Pool("p", str(write_pool(tmp_path, [rows(3)])))
-    uids = np.sort(encode_uids([row.uid for row in rows(30)]))
-    scores = np.arange(30.0)
-    pairs = gallery(ScoreTable(uids, scores), ScoreTable(uids[21:], scores[21:]), 0, pool)
-    assert {pair.uid for pair in pairs} <= {row.uid for row in rows(3)} < set(decode_uids(uids))

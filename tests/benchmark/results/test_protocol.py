@@ -7,27 +7,21 @@ from benchmark.results.protocol import Protocol, flat_facts, protocol_overrides,
 FACTS = {"pool": "80,000 pairs, ab", "size": "2,000 pairs", "captioner.training.lr": "0.001"}
 
 
-def test_the_name_does_not_decide_but_every_fact_does() -> None:
+def test_every_fact_decides_but_the_name_and_in_a_setting_the_size() -> None:
     first = Protocol("demo 200k", FACTS)
     assert Protocol("another name", FACTS).fingerprint == first.fingerprint
     for name in FACTS:
-        assert Protocol("demo 200k", FACTS | {name: "x"}).fingerprint != first.fingerprint
-
-
-def test_a_setting_leaves_out_the_size_alone() -> None:
-    first = Protocol("demo 200k", FACTS)
-    assert replace(first, facts=FACTS | {"size": "5,000 pairs"}).setting == first.setting
-    assert replace(first, facts=FACTS | {"pool": "x"}).setting != first.setting
+        other = replace(first, facts=FACTS | {name: "x"})
+        assert other.fingerprint != first.fingerprint
+        assert (other.setting == first.setting) == (name == "size")
 
 
 def test_differences_are_one_line() -> None:
     first = Protocol("a", FACTS)
     other = Protocol("b", FACTS | {"captioner.training.lr": "0.1", "metric.SPICE": "1.0"})
     assert first.differences(first) == ""
-    assert (
-        other.differences(first)
-        == "captioner.training.lr 0.1 instead of 0.001; metric.SPICE 1.0 instead of none"
-    )
+    lr, spice = "captioner.training.lr 0.1 instead of 0.001", "metric.SPICE 1.0 instead of none"
+    assert other.differences(first) == f"{lr}; {spice}"
     many = Protocol("c", {f"metric.{number}": "1" for number in range(9)})
     assert many.differences(Protocol("d", {})).endswith("metric.3 1 instead of none; and 5 more")
 

@@ -1,6 +1,7 @@
 """TensorBoard's event file, read back with its own reader."""
 
 import io
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,13 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return EventAccumulator(str(folder / "tensorboard" / facts().run_id)).Reload()
 
 
-def text(logged: Any, name: str) -> str:
+def text(logged: Any, name: str, *, rendered: bool = False) -> str:
+    """A text as it was logged, or the HTML that TensorBoard's page shows for it."""
+    from tensorboard.plugin_util import markdown_to_safe_html
+
     (event,) = logged.Tensors(f"{name}/text_summary")
     (content,) = event.tensor_proto.string_val
-    return str(content.decode())
+    return str(markdown_to_safe_html(content.decode()) if rendered else content.decode())
 
 
 def picture(logged: Any, name: str) -> Image.Image:
@@ -40,21 +44,11 @@ def picture(logged: Any, name: str) -> Image.Image:
     return Image.open(io.BytesIO(event.encoded_image_string))
 
 
-def rendered(logged: Any, name: str) -> str:
-    """The HTML that TensorBoard's page shows for a text."""
-    from tensorboard.plugin_util import markdown_to_safe_html
-
-    return str(markdown_to_safe_html(text(logged, name)))
-
-
-def test_curves_are_drawn_against_samples_seen(logged: Any) -> None:
-    assert [(e.step, e.value) for e in logged.Scalars("captioner/loss")] == [(100, 2.5)]
-    assert [(e.step, e.value) for e in logged.Scalars("dual_encoder/loss")] == [(64, 1.5)]
-
-
-def test_metrics_and_settings_are_there(logged: Any) -> None:
+def test_curves_metrics_and_settings_are_there(logged: Any) -> None:
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
+    losses = [(e.step, e.value) for n in ("captioner", "dual_encoder") for e in logged.Scalars(f"{n}/loss")]
+    assert losses == [(100, 2.5), (64, 1.5)]  # against the samples that each has seen
     assert logged.Scalars("captioner/coco/CIDEr")[0].value == 0.5
     assert "captioner/coco/SPICE" not in logged.Tags()["scalars"]
     content = logged.summary_metadata["_hparams_/session_start_info"].plugin_data.content
@@ -62,7 +56,7 @@ def test_metrics_and_settings_are_there(logged: Any) -> None:
     assert settings["filter_name"].string_value == "clip"
     assert settings["k"].number_value == 2000
     assert "&quot;_target_&quot;: &quot;F&quot;" in text(logged, "config")
-    assert "is better than random." in rendered(logged, "verdict")
+    assert "is better than random." in text(logged, "verdict", rendered=True)
 
 
 def test_scores_are_histograms_of_pool_and_kept(logged: Any) -> None:
@@ -82,12 +76,8 @@ def test_pairs_and_captions_have_pictures(logged: Any) -> None:
 
 @pytest.mark.parametrize("name", ["captioner/captions", "captioner/examples", "selection/kept"])
 def test_captions_of_the_web_stay_text(logged: Any, name: str) -> None:
-    from html import unescape
-
-    page = rendered(logged, name)
-    assert "<script" not in page
-    assert "<strong>" not in page
-    assert "<a " not in page
+    page = text(logged, name, rendered=True)
+    assert [tag for tag in ("<script", "<strong>", "<a ") if tag in page] == []
     assert f"<td>{WEB}</td>" in unescape(page)
 
 

@@ -4,13 +4,15 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import wandb
 
+from benchmark.results import wandb_dashboard
 from benchmark.results.wandb_dashboard import workspace
-from benchmark.run.dashboard import compared
+from benchmark.run.dashboard import compared, dashboard
 from tests.benchmark.results.wandb_server import Views
 from tests.command_line import Run, assert_one_line
 from tests.jobs import make_job
@@ -38,25 +40,16 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Views]:
         views.shutdown()
 
 
-def spec() -> Any:
-    made = (
-        workspace("me", "pairsift", "Filters compared", ["captioner/coco/CIDEr"], VALIDATED)._to_model().spec
-    )
-    return json.loads(made.model_dump_json(by_alias=True, exclude_none=True))
+def test_filters_are_compared_within_a_protocol_by_each_models_samples() -> None:
+    def spec() -> Any:
+        view = workspace("me", "pairsift", "Filters compared", ["captioner/coco/CIDEr"], VALIDATED)
+        return json.loads(view._to_model().spec.model_dump_json(by_alias=True, exclude_none=True))
 
-
-def sections(view: Any) -> dict[str, list[Any]]:
-    return {s["name"]: s["panels"] for s in view["section"]["panelBankConfig"]["sections"]}
-
-
-def test_filters_are_compared_within_a_protocol() -> None:
     assert spec() == spec()  # the same settings make the same view
-    (runs,) = spec()["section"]["runSets"]
+    section = spec()["section"]
+    (runs,) = section["runSets"]
     assert [key["name"] for key in runs["grouping"]] == ["protocol_fingerprint.value", "filter_name.value"]
-
-
-def test_curves_are_drawn_against_the_models_own_samples() -> None:
-    shown = sections(spec())
+    shown = {s["name"]: s["panels"] for s in section["panelBankConfig"]["sections"]}
     quality = [(p["config"]["xAxis"], p["config"]["metrics"]) for p in shown["Quality by samples seen"]]
     assert quality == [
         ("captioner/samples_seen", ["captioner/validation/CIDEr"]),
@@ -80,7 +73,10 @@ def test_the_evaluation_sets_of_the_configuration_are_compared() -> None:
 
 
 @pytest.mark.slow
-def test_twice_makes_one_view(server: Views, run: Run) -> None:
+def test_twice_makes_one_view_of_a_project_that_is_there(server: Views, run: Run) -> None:
+    absent = run("task=dashboard", "task.project=nosuch")
+    assert_one_line(absent, "W&B has no project me/nosuch; make a run with tracker=wandb first")
+    assert server.views == {}
     first = run("task=dashboard")
     assert first.returncode == 0, first.stderr
     before = {key: view["spec"] for key, view in server.views.items()}
@@ -90,11 +86,15 @@ def test_twice_makes_one_view(server: Views, run: Run) -> None:
     assert {key: view["spec"] for key, view in server.views.items()} == before
 
 
-@pytest.mark.slow
-def test_a_project_that_is_not_there_is_a_line(server: Views, run: Run) -> None:
-    done = run("task=dashboard", "task.project=nosuch")
-    assert_one_line(done, "W&B has no project me/nosuch; make a run with tracker=wandb first")
-    assert server.views == {}
+@pytest.mark.parametrize(("typed", "entity"), [("task.entity=team", "team"), ("task.entity=null", "me")])
+def test_the_entity_is_the_typed_one_or_ones_own(
+    typed: str, entity: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setattr("wandb.Api", lambda: SimpleNamespace(default_entity="me"))
+    monkeypatch.setattr(wandb_dashboard, "save", lambda view: view.entity)
+    dashboard(make_job("task=dashboard", typed))
+    assert capsys.readouterr().out == f"{entity}\n"
 
 
 def test_without_a_key_the_remedy_is_named(run: Run) -> None:

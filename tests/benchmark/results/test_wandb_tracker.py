@@ -56,17 +56,13 @@ def test_a_run_can_be_found_by_what_it_is(logged: Recorded) -> None:
     assert not any(b"hunter2" in file.read_bytes() for file in files if file.is_file())
 
 
-def test_each_model_has_its_own_axis(logged: Recorded) -> None:
+def test_curves_have_the_axis_of_their_model_and_metrics_are_in_the_summary(logged: Recorded) -> None:
     models = ("captioner", "dual_encoder")
     assert logged.axes == {f"{model}/*": f"{model}/samples_seen" for model in models}
-    rows = [row for row in logged.history if any(name.endswith("/loss") for name in row)]
-    assert rows == [
+    assert [row for row in logged.history if any(name.endswith("/loss") for name in row)] == [
         {f"{model}/loss": 2.5, f"{model}/gradient_norm": 1.5, f"{model}/samples_seen": 100}
         for model in models
     ]
-
-
-def test_metrics_are_in_the_summary(logged: Recorded) -> None:
     assert "captioner/coco/SPICE" not in logged.summary  # an absent metric is absent there too
     expected = {"": 0.5, "/low": 0.4, "/high": 0.6, "/above_random": 0.2, "/random": 0.3}
     cider = {name: logged.summary[f"captioner/coco/CIDEr{name}"] for name in expected}
@@ -100,7 +96,7 @@ def test_subset_and_result_are_artifacts(logged: Recorded) -> None:
 def test_a_continued_run_goes_on_as_one_curve(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second time it goes on from a checkpoint, and logs a part of the curve again.
 
-    W&B would leave out rows whose step is below its last one, so it counts steps itself; the axis is samples seen.
+    W&B would leave out rows with a step below its last step, so it counts steps itself; the axis is samples seen.
     """
     runs, opened = record(monkeypatch), []
     init = wandb.init
@@ -113,10 +109,8 @@ def test_a_continued_run_goes_on_as_one_curve(monkeypatch: pytest.MonkeyPatch) -
             tracker.log({"captioner/loss": 2.5}, step=step)
         tracker._run.finish(exit_code=1)
     assert [(given["id"], given["resume"]) for given in opened] == [("a-b-c", "allow")] * 2
-    run = runs["a-b-c"]
-    assert [row["captioner/samples_seen"] for row in run.history] == [
-        step for steps in seen for step in steps
-    ]
+    run, expected = runs["a-b-c"], [step for steps in seen for step in steps]
+    assert [row["captioner/samples_seen"] for row in run.history] == expected
     assert (run.axes, run.steps) == ({"captioner/*": "captioner/samples_seen"}, {None})
 
 

@@ -13,14 +13,12 @@ class Views(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.entity, self.project = entity, project
         self.views: dict[str, dict[str, Any]] = {}
-        self.queries: list[str] = []
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def answer(self, query: str, given: dict[str, Any]) -> dict[str, Any]:
-        self.queries.append(query)
         if "upsertView" in query:
             return {"upsertView": {"view": self.upsert(given), "inserted": not given.get("id")}}
         if "allViews" in query:

@@ -15,20 +15,13 @@ from tests.command_line import run_main
 from tests.demos import draw, link
 
 DEMO = [
-    "pool.demo.pairs=600",
-    "pool.demo.shard_size=200",
-    "pool.demo.evaluation={coco: 12, nocaps: 4, flickr30k: 8}",
-]
+    "pool.demo.pairs=600", "pool.demo.shard_size=200", "pool.demo.evaluation={coco: 12, nocaps: 4, flickr30k: 8}",
+]  # fmt: skip
 SMALL = [
-    *DEMO,
-    "downstream.captioner.training.samples_seen=100",
-    "downstream.captioner.max_new_tokens=8",
-    "downstream.dual_encoder.training.samples_seen=128",
-    "evalset.classes.drawn.train=1",
-    "evalset.classes.drawn.test=2",
-    "metrics=[bleu,rouge_l,cider,diversity,polos]",
-    "engine.workers=1",
-]
+    *DEMO, "downstream.captioner.training.samples_seen=100", "downstream.captioner.max_new_tokens=8",
+    "downstream.dual_encoder.training.samples_seen=128", "evalset.classes.drawn.train=1",
+    "evalset.classes.drawn.test=2", "metrics=[bleu,rouge_l,cider,diversity,polos]", "engine.workers=1",
+]  # fmt: skip
 METRICS = {"BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE_L", "CIDEr", "Polos"}
 METRICS |= {"Diversity", "Unique-1", "Unique-2", "Unique-4"}
 
@@ -79,20 +72,20 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     assert "locked" in classes["linear_probe"]["reason"]
     assert set(first["stages"]) >= {"pool", "select", "train/captioner", "evaluate/dual_encoder"}
 
-    beside = tmp_path / "one" / first["run_id"]
-    scores = pq.read_table(beside / "captioner" / "image_scores.parquet").to_pylist()
+    left = tmp_path / "one" / first["run_id"]
+    scores = pq.read_table(left / "captioner" / "image_scores.parquet").to_pylist()
     rouge = [r["value"] for r in scores if (r["evaluation"], r["metric"]) == ("coco", "ROUGE_L")]
     assert len(rouge) == 12
     assert sum(rouge) / 12 == pytest.approx(coco["ROUGE_L"]["value"])
-    ranks = pq.read_table(beside / "dual_encoder" / "image_scores.parquet").to_pylist()
+    ranks = pq.read_table(left / "dual_encoder" / "image_scores.parquet").to_pylist()
     assert sum(r["metric"] == "zero_shot_rank" for r in ranks) == 2 * 39
-    assert json.loads((beside / "captioner" / "losses.json").read_text())[-1][0] == 100
-    summary = RunFiles(beside).summary()
+    assert json.loads((left / "captioner" / "losses.json").read_text())[-1][0] == 100
+    summary = RunFiles(left).summary()
     assert summary
     assert (sum(summary.scores.pool), sum(summary.scores.kept), summary.sampled) == (600, 200, (600, 200))
     assert summary == RunFiles(tmp_path / "two" / second["run_id"]).summary()
-    assert len(RunFiles(beside).gallery()) == 24
-    assert [example.evaluation for example in RunFiles(beside).examples()] == ["coco"] * 8 + ["nocaps"] * 8
+    assert len(RunFiles(left).gallery()) == 24
+    assert [example.evaluation for example in RunFiles(left).examples()] == ["coco"] * 8 + ["nocaps"] * 8
     assert "describe" in first["stages"]
     clean = {"pool": 0, "kept": 0, "near_pool": None, "near_kept": None}
     assert first["contamination"] == dict.fromkeys(("coco", "nocaps", "flickr30k", "classes"), clean)
@@ -120,14 +113,14 @@ def test_runs_in_empty_caches_agree_and_the_third_reuses(
     evaluated = json.loads(capfd.readouterr().out)
     assert evaluated == third["downstream"]["dual_encoder"]["evaluations"]
 
-    # The captions that the run left beside its result stay; those of task=evaluate lie with its record.
-    beside = tmp_path / "two" / third["run_id"] / "captioner" / "captions_coco.json"
-    before = beside.stat().st_mtime_ns
+    # The captions of the run stay; task=evaluate writes its captions next to its record.
+    left = tmp_path / "two" / third["run_id"] / "captioner" / "captions_coco.json"
+    before = left.stat().st_mtime_ns
     arguments = ["task=evaluate", f"task.checkpoint={folders[0]}", "downstream=captioner"]
     arguments.append(f"results_dir={tmp_path}")
     assert run_main(*(s for s in SMALL if "dual_encoder" not in s), *arguments) == 0
     evaluated = json.loads(capfd.readouterr().out)
     assert evaluated == third["downstream"]["captioner"]["evaluations"]
-    assert beside.stat().st_mtime_ns == before
+    assert left.stat().st_mtime_ns == before
     (written,) = tmp_path.glob("evaluations/captioner-*/captions_coco.json")
-    assert written.read_text() == beside.read_text()
+    assert written.read_text() == left.read_text()

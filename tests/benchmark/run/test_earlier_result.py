@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,40 +35,30 @@ from tests.pools import numbered_uids, rows, write_pool
 Settings = Callable[..., Job]
 
 
-@cache
-def composed(*overrides: str) -> Job:
-    return make_job("filter=random", "pool=img2dataset", "size.samples=2", *overrides)
-
-
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Returns the job of a run on a small pool, with these overrides."""
     url = str(write_pool(tmp_path / "pool", [rows(4)]))
 
     def job(*overrides: str, sweep: Path | None = None) -> Job:
-        made = composed(*overrides)
-        copy = replace(made, cfg=made.cfg.copy(), sweep=sweep, built={})
-        copy.leave_out_evaluation_sets()
-        copy.cfg.pool.url, copy.cfg.results_dir = url, str(tmp_path / "r")
-        return copy
+        common = ["filter=random", "pool=img2dataset", "size.samples=2", f"pool.url={url}"]
+        made = make_job(*common, f"results_dir={tmp_path / 'r'}", *overrides, sweep=sweep)
+        made.leave_out_evaluation_sets()
+        return made
 
     return job
 
 
-def again(job: Job) -> Job:
-    """The same command, typed again."""
-    return replace(job, built={})
-
-
 def select(job: Job) -> Selected:
-    job = again(job)
-    return select_pairs(job, score_pairs(job))
+    """As by the same command, typed again."""
+    again = replace(job, built={})
+    return select_pairs(again, score_pairs(again))
 
 
 def look(job: Job, now: Protocol | None = None) -> Path | None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identity, "make_protocol", lambda _: now or protocol())
-        return earlier_result(again(job), lambda: select(job))
+        return earlier_result(replace(job, built={}), lambda: select(job))
 
 
 def made(job: Job, captions: str | None = None) -> tuple[Path, Result]:
@@ -168,47 +157,44 @@ def test_an_edited_filter_that_selects_the_same_pairs_stands(
     chosen = select(job)
     write_record(path.parent, replace(left, selection=chosen.manifest))
     caplog.set_level("INFO")
-
+    changed = "code or weights have changed since, selects"
     own_filter("text[-1]", "text[-1:]")
     assert look(job) == path
-    assert "code or weights have changed since, selects the same pairs" in caplog.text
+    assert f"{changed} the same pairs" in caplog.text
     assert (chosen.table.reused, select(job).table.reused) == (0, 1)
-
     own_filter("float(text", "-float(text")
     assert look(job) is None
-    assert "code or weights have changed since, selects other pairs" in caplog.text
+    assert f"{changed} other pairs" in caplog.text
 
 
-def test_scores_are_computed_again_on_demand(settings: Settings, own_filter: Callable[..., None]) -> None:
+def test_scores_are_computed_again_on_demand(
+    settings: Settings, own_filter: Callable[..., None], tmp_path: Path
+) -> None:
     job = settings("filter._target_=own_filter.Mine", "engine.workers=1")
     path, left = made(job)
     chosen = select(job)
     write_record(path.parent, replace(left, selection=chosen.manifest))
-    anew = settings("filter._target_=own_filter.Mine", "engine.workers=1", "rescore=true")
-    assert select(anew).table.reused == 0
-    assert look(anew) == path
-    (part,) = score_paths(job.pool, again(job).filter).values()
+    forced = settings("filter._target_=own_filter.Mine", "engine.workers=1", "rescore=true")
+    assert select(forced).table.reused == 0
+    assert look(forced) == path
+    (part,) = score_paths(job.pool, replace(job, built={}).filter).values()
     write_part(part, chosen.table.uids, -chosen.table.scores, {}, {})
     assert select(job).selection.sha256 != chosen.selection.sha256, "the cache has other scores"
-    assert select(anew).selection.sha256 == chosen.selection.sha256
-
-
-def test_jobs_of_a_sweep_compute_scores_again_once(settings: Settings, tmp_path: Path) -> None:
-    def reused(sweep: str) -> float:
+    assert select(forced).selection.sha256 == chosen.selection.sha256
+    rescored = []  # by the jobs of two sweeps: once by each
+    for sweep in ("first", "first", "second"):
         (tmp_path / sweep).mkdir(exist_ok=True)
-        return select(settings("engine.workers=1", "rescore=true", sweep=tmp_path / sweep)).table.reused
-
-    select(settings("engine.workers=1"))
-    assert [reused("first"), reused("first"), reused("second")] == [0, 1, 0]
+        rescored.append(select(replace(forced, sweep=tmp_path / sweep)).table.reused)
+    assert rescored == [0, 1, 0]
 
 
-@pytest.mark.parametrize("ending", ["-epoch000", "-readable-epoch000"])
-def test_epochs_and_replaced_pairs_are_one_selection(settings: Settings, ending: str) -> None:
+def test_epochs_and_replaced_pairs_are_one_selection(settings: Settings) -> None:
     job = settings()
     path, left = made(job)
-    first = Path(left.subset).with_stem(f"{Path(left.subset).stem}{ending}")
-    write_record(path.parent, replace(left, subset=str(first)))
-    assert look(job) == path
+    for ending in ("-epoch000", "-readable-epoch000"):
+        first = Path(left.subset).with_stem(f"{Path(left.subset).stem}{ending}")
+        write_record(path.parent, replace(left, subset=str(first)))
+        assert look(job) == path
 
 
 def test_other_captions_are_those_of_the_cached_selection(settings: Settings, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 from benchmark.core.errors import UserError
 from benchmark.core.images import decode_image
 from benchmark.models.clip_models import load_clip
+from benchmark.results import contamination
 from benchmark.run import embed as task
 from benchmark.run.job import Job
 from downstream import batching
@@ -47,7 +48,7 @@ def test_embeddings_are_in_the_order_of_the_set(
     monkeypatch.setattr(batching, "own_cores", lambda: processes)
     job = configure(tmp_path)
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
-    monkeypatch.setattr(task, "BATCH", 2)
+    monkeypatch.setattr(contamination, "EMBEDDED_AT_ONCE", 2)
     task.embed(job)
     path = Path(capsys.readouterr().out.splitlines()[-1])
     assert path == tmp_path / "out" / "coco.npy"
@@ -78,12 +79,9 @@ def test_a_classification_set_gives_its_training_images(
 
 
 def test_a_mistake_is_one_line_before_any_work(tmp_path: Path) -> None:
-    job = configure(tmp_path)  # COCO_ROOT is not even set
-    for setting, value, message in (
-        ("output", "coco.pt", "end in .npy"),
-        ("evalset", "cocoa", "did you mean 'coco'"),
-    ):
-        job.cfg.task[setting] = value
-        with pytest.raises(UserError, match=message):
-            task.embed(job)
-        job.cfg.task.output = "coco.npy"
+    job = configure(tmp_path, f"task.output={tmp_path / 'coco.pt'}")  # COCO_ROOT is not even set
+    with pytest.raises(UserError, match=r"end in \.npy"):
+        task.embed(job)
+    job.cfg.task.evalset = "cocoa"
+    with pytest.raises(UserError, match="did you mean 'coco'"):
+        task.embed(job)

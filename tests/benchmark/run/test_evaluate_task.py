@@ -26,16 +26,13 @@ def write(path: Path, content: Any) -> Path:
 def four(tmp_path: Path) -> list[str]:
     """Settings of two evaluation sets without images; the second has ids of the first."""
     captions = {1: "a black cat sits on a mat", 2: "two dogs run", 3: "a red bus", 4: "a man with a kite"}
+    loader, sets = "downstream.evaluation.evaluation_sets.coco_captions", []
     for name, ids in (("coco", (1, 2, 3, 4)), ("nocaps", (3, 4, 5))):
         annotations = [{"image_id": i, "caption": captions.get(i, "a boat")} for i in ids]
         images = [{"id": i, "file_name": f"{i}.jpg"} for i in ids]
-        write(tmp_path / f"{name}.json", {"images": images, "annotations": annotations})
-    loader = "downstream.evaluation.evaluation_sets.coco_captions"
-    sets = [
-        f"+evalset.{name}={{_target_: {loader}, name: {name}, annotations: {tmp_path}/{name}.json, images: null,"
-        " captioning: true, retrieval: false}"
-        for name in ("coco", "nocaps")
-    ]
+        file = write(tmp_path / f"{name}.json", {"images": images, "annotations": annotations})
+        settings = f"name: {name}, annotations: {file}, images: null, captioning: true, retrieval: false"
+        sets.append(f"+evalset.{name}={{_target_: {loader}, {settings}}}")
     left_out = [f"~evalset.{name}" for name in ("coco", "nocaps", "flickr30k", "classes")]
     return [*QUICK, *left_out, *sets, f"results_dir={tmp_path / 'results'}"]
 
@@ -54,9 +51,7 @@ def test_published_captions_are_scored_and_reported(run: Run, four: list[str], t
     report = (tmp_path / "results" / "report.md").read_text()
     cider = f"{100 * found['coco']['CIDEr']['value']:.1f}"
     assert "## evaluated on coco" in report
-    assert [
-        line for line in report.splitlines() if line.startswith("| published.json | 4 |") and cider in line
-    ]
+    assert [row for row in report.splitlines() if row.startswith("| published.json | 4 |") and cider in row]
     assert "evaluated on coco" in (tmp_path / "results" / "report.html").read_text()
 
 
@@ -78,12 +73,10 @@ def test_a_quick_look_is_marked_and_absent_metrics_are_named_last(
 def test_mistakes_are_one_line(run: Run, four: list[str], tmp_path: Path) -> None:
     file = write(tmp_path / "half.json", [{"image_id": i, "caption": "a"} for i in (1, 2)])
     one = "task.captioner.checkpoint, but was given"
+    blip = f"task.captioner.checkpoint={MODELS / 'blip'}"
     for given, message in (
         ([f"task.captions={file}", *four], "has 2 of the 4 images of coco, 0 of the 3 images of nocaps"),
-        (
-            [f"task.captioner.checkpoint={MODELS / 'blip'}", *four],
-            "evaluation image 1 is needed; set images of its evalset to their folder",
-        ),
+        ([blip, *four], "evaluation image 1 is needed; set images of its evalset to their folder"),
         ([], f"{one} none"),
         (["task.captions=a.json", "task.clip.model=ViT-B-32"], f"{one} task.captions, task.clip.model"),
     ):
@@ -103,16 +96,11 @@ def test_an_open_clip_model_is_evaluated(run: Run, small_demo: list[str], tmp_pa
 
 @pytest.mark.slow
 def test_a_captioner_of_the_hub_is_evaluated(run: Run, small_demo: list[str], tmp_path: Path) -> None:
-    model = f"task.captioner.checkpoint={MODELS / 'blip'}"
-    done = run(
-        "task=evaluate", model, f"results_dir={tmp_path}", *small_demo, *QUICK, "task.captioner.beams=1"
-    )
-    found = printed(done)
+    command = ("task=evaluate", f"results_dir={tmp_path}", *small_demo, *QUICK)
+    beams = "task.captioner.beams=1"
+    found = printed(run(*command, f"task.captioner.checkpoint={MODELS / 'blip'}", beams))
     assert list(found)[:2] == ["coco", "nocaps"]
     assert found["coco"]["CIDEr"]["value"] > 0.1
     (captions,) = tmp_path.glob("evaluations/blip-*/captions_coco.json")
     assert len(json.loads(captions.read_text())) == 24
-    again = printed(
-        run("task=evaluate", f"task.captions={captions}", f"results_dir={tmp_path}", *small_demo, *QUICK)
-    )
-    assert again["coco"] == found["coco"]
+    assert printed(run(*command, f"task.captions={captions}"))["coco"] == found["coco"]

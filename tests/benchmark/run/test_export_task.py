@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import DatasetCard
@@ -31,16 +32,16 @@ class TwoEpochs(Selector):
 
 
 @pytest.fixture
-def pool(tmp_path: Path) -> Path:
+def settings(tmp_path: Path) -> list[str]:
+    """Keep 12 of 30; results are in an empty folder."""
     write_metadata(tmp_path / "pool" / "a.parquet", rows(20))
     write_metadata(tmp_path / "pool" / "b.parquet", rows(10, start=20))
-    return tmp_path / "pool"
-
-
-@pytest.fixture
-def settings(pool: Path, tmp_path: Path) -> list[str]:
-    """Keep 12 of 30; results are in an empty folder."""
-    return [*RANDOM, f"pool.url={pool}", "size.samples=12", f"results_dir={tmp_path / 'results'}"]
+    return [
+        *RANDOM,
+        f"pool.url={tmp_path / 'pool'}",
+        "size.samples=12",
+        f"results_dir={tmp_path / 'results'}",
+    ]
 
 
 @pytest.mark.slow
@@ -102,29 +103,17 @@ def test_epochs_that_differ_have_a_file_each(run: Run, settings: list[str], tmp_
     folder = tmp_path / "out"
     done = run("task=export", *settings, f"task.output={folder}", f"selector._target_={__name__}.TwoEpochs")
     assert done.returncode == 0, done.stderr
-    files = sorted(folder.glob("*.npy"))
-    assert [file.name for file in files] == ["subset-epoch000.npy", "subset-epoch001.npy"]
+    files = [folder / f"subset-epoch00{number}.npy" for number in range(2)]
+    assert sorted(folder.glob("*.npy")) == files
     uids = [uid for file in files for uid in decode_uids(read_subset(file))]
     assert sorted(pq.read_table(folder / "subset.parquet")["uid"].to_pylist()) == uids
     assert "24 distinct ones" in (folder / "README.md").read_text()
 
 
-def write_pairs(folder: Path, texts: list[str]) -> Path:
-    samples = rows(len(texts))
-    for sample, text in zip(samples, texts, strict=True):
-        sample.text = text
-    write_metadata(folder / "a.parquet", samples)
-    table = pq.read_table(folder / "a.parquet").rename_columns(["uid", "url", "caption"])
-    pq.write_table(table, folder / "pairs.parquet")
-    return folder / "pairs.parquet"
-
-
-def test_without_the_extra_no_languages_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hide_extra("language", monkeypatch)
-    assert list(detect_languages(write_pairs(tmp_path, ["A red dog"]), 1)) == []
-
-
 @needs_extra("language")
-def test_languages_of_captions(tmp_path: Path) -> None:
+def test_languages_of_captions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["a dog on the beach with a ball", "ein Hund mit einem Ball am Strand", "the house on the hill"]
-    assert list(detect_languages(write_pairs(tmp_path, texts), 3)) == ["en", "de", "en"]
+    pq.write_table(pa.table({"caption": texts}), tmp_path / "pairs.parquet")
+    assert list(detect_languages(tmp_path / "pairs.parquet", 3)) == ["en", "de", "en"]
+    hide_extra("language", monkeypatch)
+    assert list(detect_languages(tmp_path / "pairs.parquet", 3)) == []

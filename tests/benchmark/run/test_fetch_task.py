@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from omegaconf import OmegaConf
 
 from benchmark.core import storage
 from benchmark.core.paths import cache_folder
@@ -15,7 +14,7 @@ from benchmark.models.checkpoints import checkpoint_requirement, find_checkpoint
 from benchmark.models.hub import MEGABYTES
 from benchmark.pool.pool import Pool
 from benchmark.run.config import CONF
-from benchmark.run.identity import evaluation_identity, make_protocol, make_run_id
+from benchmark.run.identity import make_protocol, make_run_id
 from downstream.metrics import spice
 from tests.command_line import Done, Run, assert_lines
 from tests.extras import needs_extra
@@ -109,13 +108,20 @@ def test_all_of_a_command_is_fetched_and_the_rest_is_named(
 
 @needs_extra("http")
 def test_sets_that_cannot_be_had_are_left_out(
-    run: Run, command: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    command: list[str],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     coco = run(*command)
     assert_lines(coco, "dataset_coco.json is missing; run task=fetch with the same settings, set COCO_ROOT")
     done = run("task=fetch", *command)
     assert done.returncode == 0
     assert "https://shannon.cs.illinois.edu/DenotationGraph" in done.stdout
+    assert (tmp_path / "coco" / "val2014" / "1.jpg").read_bytes() == jpeg(1)
+    assert not cache_folder("data", "coco").exists()
     job = make_job(*command)
     job.check()
     assert [of.name for of in job.evaluation_sets] == ["coco", "nocaps"]
@@ -152,16 +158,13 @@ def test_what_cannot_be_had_does_not_stop_the_rest(
 def test_a_checkpoint_is_fetched_without_unused_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = ["config.json", "model.safetensors", "pytorch_model.bin", "tf_model.h5", "64.tflite"]
-    for name in files:
-        path = tmp_path / "models" / "some" / "net" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(name.encode())
+    (tmp_path / "models" / "some" / "net").mkdir(parents=True)
+    for name in ("config.json", "model.safetensors", "pytorch_model.bin", "tf_model.h5", "64.tflite"):
+        (tmp_path / "models" / "some" / "net" / name).write_bytes(name.encode())
     find_checkpoint.cache_clear()
     with hub_server(tmp_path, Behaviour(), monkeypatch):
         needed = checkpoint_requirement("some/net")
-        assert needed.state is State.FIRST_USE
-        assert needed.make
+        assert (needed.state, needed.make is None) == (State.FIRST_USE, False)
         needed.make()
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
         there = checkpoint_requirement("some/net")
@@ -180,25 +183,9 @@ def test_sizes_without_a_network_are_those_of_shipped_checkpoints(
         assert (needed.state, needed.size) == (State.MISSING, megabytes * 10**6)
 
 
-def test_a_run_is_the_same_wherever_its_data_come_from() -> None:
-    cfg = OmegaConf.create({"evalset": {"coco": {"name": "coco", "source": {"size": 1}}, "limit": None}})
-    assert evaluation_identity(cfg) == {"coco": {"name": "coco"}}
-
-
-@needs_extra("http")
-def test_data_goes_to_the_folder_that_is_set(
-    run: Run, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
-    run("task=fetch", *command, "~evalset.nocaps", "~evalset.flickr30k")
-    assert (tmp_path / "coco" / "val2014" / "1.jpg").read_bytes() == jpeg(1)
-    assert not cache_folder("data").exists()
-
-
 def test_a_disk_that_is_too_small_is_said_first(
     run: Run, command: list[str], web: tuple[str, Behaviour]
 ) -> None:
     done = run("task=fetch", *command, f"evalset.coco.source.size={10**18}")
-    assert done.returncode == 2
-    assert "make room, or set XDG_CACHE_HOME" in done.stderr
+    assert (done.returncode, "make room, or set XDG_CACHE_HOME" in done.stderr) == (2, True)
     assert not web[1].gets

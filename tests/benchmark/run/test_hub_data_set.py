@@ -20,7 +20,7 @@ CHOOSE = ["pool=img2dataset", "models=demo", "filter=clip", "size.samples=8", "e
 
 
 def write_data_set(folder: Path, **columns: Any) -> list[str]:
-    """Two files of 20 pairs with urls, by which their uids are those of tars; returns the setting of the pool."""
+    """Two files of 20 pairs with urls, so that uids are as in tars; returns the setting of the pool."""
     for number in range(2):
         samples = rows(20, 20 * number)
         table = {
@@ -40,18 +40,8 @@ def coco(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     (tmp_path / "coco/val2014").mkdir(parents=True)
     for number, name in enumerate(names):
         (tmp_path / "coco/val2014" / name).write_bytes(jpeg(100 + number))
-    sentences = [{"raw": "a photo of a thing", "tokens": ["a", "photo"]}] * 5
-    images = [
-        {
-            "filepath": "val2014",
-            "filename": name,
-            "split": "test",
-            "cocoid": n,
-            "imgid": n,
-            "sentences": sentences,
-        }
-        for n, name in enumerate(names)
-    ]
+    place = {"filepath": "val2014", "split": "test", "sentences": [{"raw": "a photo of a thing"}] * 5}
+    images = [place | {"filename": name, "cocoid": n, "imgid": n} for n, name in enumerate(names)]
     (tmp_path / "coco/dataset_coco.json").write_text(json.dumps({"images": images}))
     monkeypatch.setenv("COCO_ROOT", str(tmp_path / "coco"))
     return [
@@ -86,12 +76,12 @@ def test_a_run_draws_from_all_captions(run: Run, coco: list[str], tmp_path: Path
 
 def test_a_wrong_column_is_refused_before_scoring(tmp_path: Path) -> None:
     job = make_job("task=select", *CHOOSE, *write_data_set(tmp_path))
-    for column, name, message in (
-        ("image", "url", r"url \(string\)"),
-        ("image", "imag", "pool img2dataset has no such column; did you mean 'image'"),
-        ("text", "image", r"its columns are image \(struct<bytes: binary, path: null>\), "),
-    ):
+    image = r"its columns are image \(struct<bytes: binary, path: null>\), "
+    unknown = "pool img2dataset has no such column; did you mean 'image'"
+    for columns, message in (
+        ({"image": "url"}, r"url \(string\)"), ({"image": "imag"}, unknown), ({"text": "image"}, image),
+    ):  # fmt: skip
         other = replace(job, cfg=job.cfg.copy(), built={})
-        other.cfg.pool.columns = {column: name}
+        other.cfg.pool.columns = columns
         with pytest.raises(UserError, match=message):
             other.check()

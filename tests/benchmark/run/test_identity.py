@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from omegaconf import OmegaConf
 
 from benchmark.cli.overrides import normalised
 from benchmark.run.config import CONF
@@ -26,7 +27,7 @@ def made() -> Job:
 
 @pytest.fixture
 def job(made: Job) -> Job:
-    """A job whose configuration a test may change."""
+    """A job with a configuration that a test may change."""
     return replace(made, cfg=made.cfg.copy(), built={})
 
 
@@ -56,6 +57,8 @@ def test_a_quick_try_or_a_stream_is_another_run(job: Job, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(CONF.parent / ".cache"))
         assert run_id(job) == ids[0], "a cache within the checkout"
+    OmegaConf.update(job.cfg, "evalset.coco.source", {"size": 1}, force_add=True)
+    assert run_id(job) == ids[0], "its data come from elsewhere"
     training = job.cfg.downstream.captioner.training
     shuffled, training.shuffle_mib = training.shuffle_mib, 8
     assert run_id(job) == ids[0], "only a stream is shuffled so"

@@ -23,25 +23,18 @@ from tests.jobs import make_job
 from tests.pools import rows, write_pool
 
 
-def files(folder: Path) -> set[Path]:
-    return {path for path in folder.rglob("*") if "locks" not in path.parts}
-
-
 def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_path: Path) -> None:
     pool = write_pool(tmp_path / "pool", [rows(6, start=6 * i) for i in range(3)])
-    settings = ["pool=img2dataset", f"pool.url={pool}", "size.samples=5"]
-    scored = run("task=score", "filter=no_filter", "task.shards=1/3", *settings)
+    settings = ["pool=img2dataset", f"pool.url={pool}", "size.samples=5", "filter=no_filter"]
+    scored = run("task=score", "task.shards=1/3", *settings)
     assert scored.returncode == 0, scored.stderr
-    before = files(cache)
-    planned = run("task=select", "filter=no_filter", "plan=true", *settings, "seed=0,1")
+    before = {path for path in cache.rglob("*") if "locks" not in path.parts}
+    planned = run("task=select", "plan=true", *settings, "seed=0,1")
     assert planned.returncode == 0, planned.stderr
     table = [" ".join(line.split()) for line in planned.stdout.splitlines()]
-    assert table[0] == "Plan of 2 jobs"
-    assert [line.rpartition(" ")[0] for line in table if line.startswith("seed=")] == [
-        "seed=0 to do to do over",
-        "seed=1 to do to do over",
-    ]
-    assert files(cache) == before
+    jobs = [line.rpartition(" ")[0] for line in table if line.startswith("seed=")]
+    assert (table[0], jobs) == ("Plan of 2 jobs", [f"seed={seed} to do to do over" for seed in (0, 1)])
+    assert {path for path in cache.rglob("*") if "locks" not in path.parts} == before
     assert_one_line(run("task=report", "plan=true"), "plan=true is for task=score, select, train, run")
 
 
@@ -106,10 +99,13 @@ def test_a_stage_is_planned_for_the_tasks_that_have_it(
     trained = "dual_encoder to do"
     with monkeypatch.context() as patch:
         patch.setattr(layout, "hash_file", None)  # no file is read to know it
-        assert planned("score") == [TO_DO, "", "", "", "over 0:00:00"]
-        assert planned("select") == [TO_DO, TO_DO, "", "", "over 0:00:00"]
-        assert planned("train") == [TO_DO, TO_DO, trained, "", "over 0:00:00"]
-        assert planned("run") == [TO_DO, TO_DO, trained, TO_DO, "over 0:00:00"]
+        cells = {
+            "score": ["", "", ""], "select": [TO_DO, "", ""], "train": [TO_DO, trained, ""],
+            "run": [TO_DO, trained, TO_DO],
+        }  # fmt: skip
+        assert {task: planned(task) for task in cells} == {
+            task: [TO_DO, *of_task, "over 0:00:00"] for task, of_task in cells.items()
+        }
     select_pairs(jobs["run"], score_pairs(jobs["run"]))
     assert planned("run") == ["cached", "cached", trained, TO_DO, "over 0:00:00"]
     assert planned("select") == ["cached", "cached", "", "", "0:00:00"]

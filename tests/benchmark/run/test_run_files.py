@@ -1,4 +1,4 @@
-"""What a run leaves beside its result, for local and remote pools."""
+"""The files in the folder of a run, for local and remote pools."""
 
 from pathlib import Path
 
@@ -36,6 +36,7 @@ def test_a_local_pool_is_summed_up_and_shown(tmp_path: Path) -> None:
     summary = RunFiles(tmp_path).summary()
     assert summary
     assert (sum(summary.scores.pool), sum(summary.scores.kept), summary.sampled) == (40, 10, (40, 10))
+    assert list(summary.histograms) == ["words per caption", "characters per caption"]  # no sides are known
     pairs = RunFiles(tmp_path).gallery()
     assert len(pairs) == 24
     assert all(pair.thumbnail and pair.caption for pair in pairs)

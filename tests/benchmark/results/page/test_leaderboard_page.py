@@ -21,7 +21,6 @@ from benchmark.results.report.leaderboard_tables import leaderboard
 from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
 from benchmark.results.run_folder import GalleryPair, Place, RunFiles
-from tests.benchmark.results.report.made_results import protocol
 from tests.benchmark.results.report.made_run_folders import (
     HOSTILE,
     Folder,
@@ -46,9 +45,6 @@ def test_filters_that_no_test_tells_apart_are_named_together(tmp_path: Path) -> 
     for name, mean in {"icc": 0.401, "clip": 0.4, "random": 0.1, "oracle": 0.9}.items():
         runs.add(name, [mean + seed / 200 for seed in range(3)], full=True)
     (view,) = leaderboard_views(runs.results, runs.folders)
-    (verdict, _) = view.verdict.verdicts
-    assert verdict.heading == "CIDEr on coco"
-    assert verdict.sentence == "icc has the highest mean (40.6); not shown to be worse: clip."
     headline = view.tables["headline metrics"]
     assert {row[0].text.partition(" ")[0]: (row[1].rank, row[1].note) for row in headline.rows} == {
         "oracle": ("", "+80.0 above random"), "icc": ("1–2", "+30.1 above random"),
@@ -109,56 +105,48 @@ def test_the_policy_allows_no_network_and_only_its_scripts() -> None:
     assert policy["script-src"] == " ".join(f"'sha256-{digest}'" for digest in digests)
 
 
-def test_protocols_are_never_in_one_table() -> None:
-    other = replace(full_result("random", 0.1), protocol=protocol("web", recipe="longer"), run_id="other")
-    html = page(full_result("clip", 0.5), full_result("icc", 0.4), other)
+def test_protocols_are_never_in_one_table_and_are_named() -> None:
+    made = full_result("clip", 0.5, versions={"torch": "1"}, git_commit="c1")
+    other = Protocol("web", {"pool": "web", "recipe": "longer"}, "icc_paper", ("training.lr=1",))
+    changes = {"run_id": "other", "protocol": other, "versions": {"torch": "2"}, "git_commit": "c2"}
+    html = page(made, full_result("icc", 0.4, git_commit="c1"), full_result("random", 0.1, **changes))
     first, second = re.findall(r"<article.*?</article>", html, re.DOTALL)
     assert 'data-label="random"' not in first
     assert "Not comparable with the first leaderboard: pool web instead of demo; recipe longer" in second
-    assert re.search(r"<article[^>]* hidden>", second)
-    assert not re.search(r"<article[^>]* hidden>", first)
+    assert [bool(re.search(r"<article[^>]* hidden>", part)) for part in (first, second)] == [False, True]
+    assert "the published setting icc_paper" in second
+    assert "overridden: training.lr=1" in second
+    for provenance in ("torch 1 / 2", "c1 · c2"):
+        assert provenance in html
 
 
-def test_published_and_overridden_settings_are_named() -> None:
-    made = full_result("clip", 0.5, versions={"torch": "1"}, git_commit="c1")
-    changed = Protocol("p", made.protocol.facts | {"x": "1"}, "icc_paper", ("training.lr=1",))
-    html = page(made, replace(made, run_id="b", protocol=changed, versions={"torch": "2"}, git_commit="c2"))
-    assert "the published setting icc_paper" in html
-    assert "overridden: training.lr=1" in html
-    assert "torch 1 / 2" in html
-    assert "c1 · c2" in html
-
-
-def test_runs_without_their_folder_are_named(tmp_path: Path) -> None:
-    runs = [full_result("clip", 0.5), full_result("icc", 0.4)]
-    (tmp_path / runs[0].run_id).mkdir()
-    write_run_folder(tmp_path / runs[0].run_id)
-    assert "pairs and captions: icc." in page(*runs, folder=tmp_path)
-
-
-def test_damaged_files_are_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_and_absent_files_are_named_and_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = full_result("clip", 0.5)
     folder = tmp_path / run.run_id
     folder.mkdir()
     write_run_folder(folder)
+    assert "pairs and captions: icc." in page(run, full_result("icc", 0.4), folder=tmp_path)
     names = "selection.json", "gallery.parquet", "captioner/captions_coco.json", "examples.parquet"
     for name in names:
         (folder / name).write_text("[{]")
-        assert "clip" in page(run, folder=tmp_path)
-    assert [line.partition(" cannot be read")[0] for line in caplog.messages] == [
-        f"left out: {folder / name}" for name in names
-    ]
+    assert "clip" in page(run, folder=tmp_path)
+    assert {line.partition(" cannot be read")[0] for line in caplog.messages} == {
+        f"left out: {folder / name}" for name in (*names[:2], names[3])
+    }
 
 
-@pytest.mark.parametrize("name", ["../other/captioner", "/etc"])
-def test_no_file_outside_the_folder_is_read(tmp_path: Path, name: str) -> None:
-    run = full_result("clip", 0.5)
+def test_no_file_outside_the_folder_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run, damaged = full_result("clip", 0.5), tmp_path / "other" / "captioner"
     for folder in ("other", run.run_id):
         (tmp_path / folder).mkdir()
         write_run_folder(tmp_path / folder)
-    (tmp_path / "other" / "captioner" / "captions_coco.json").write_text("damaged")
-    models = {name: run.downstream["captioner"]}
-    assert "Generated captions" not in page(replace(run, downstream=models), folder=tmp_path)
+    (damaged / "captions_coco.json").write_text("damaged")
+    for name in ("../other/captioner", str(damaged)):
+        models = {name: run.downstream["captioner"]}
+        assert "Generated captions" not in page(replace(run, downstream=models), folder=tmp_path)
+    assert caplog.messages == []
 
 
 def test_tables_need_no_runs() -> None:
@@ -180,12 +168,10 @@ def test_each_thumbnail_is_there_once_within_the_budget() -> None:
 def test_pairs_are_below_the_titles_of_their_places() -> None:
     places: tuple[Place, ...] = ("bottom", "top", "kept")
     pairs = [GalleryPair(place, f"{n:032x}", "a cat", 0.5, b"") for n, place in enumerate(places)]
-    panel = filter_panel("k", group([full_result("clip", 0.5)])[0], None, pairs)
-    assert panel.pairs == {
-        "The highest scores": [pairs[1]],
-        "Kept: just above the threshold": [pairs[2]],
-        "The lowest scores": [pairs[0]],
-    }
+    shown = filter_panel("k", group([full_result("clip", 0.5)])[0], None, pairs).pairs
+    assert {title: pair.place for title, (pair,) in shown.items()} == {
+        "The highest scores": "top", "Kept: just above the threshold": "kept", "The lowest scores": "bottom",
+    }  # fmt: skip
 
 
 def test_captions_are_side_by_side_where_a_model_wrote_some(tmp_path: Path) -> None:

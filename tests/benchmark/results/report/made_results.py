@@ -6,9 +6,8 @@ from hashlib import sha256
 from typing import Any
 
 from benchmark.results.protocol import Protocol
-from benchmark.results.report.additions import NO_ADDITIONS, Additions
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.leaderboard_tables import leaderboard
+from benchmark.results.report.leaderboard_tables import NO_ADDITIONS, Additions, leaderboard
 from benchmark.results.report.table import Table
 from benchmark.results.result import DownstreamResult, Result, Scoring
 from benchmark.results.stopwatch import Stage
@@ -20,15 +19,9 @@ FAMILIES = {"random": "baseline", "clip": "clip", "icc": "concreteness", "oracle
 TRAINING = TrainReport(
     samples_seen=100, steps=10, seconds=2.0, samples_per_second=50.0, epochs=0.5, skipped={}, final_loss=1.5
 )
-
-
-UNITS = {
-    "BERTScore": "score",
-    "Polos": "score",
-    "PAC-S": "score",
-    "Unique-1": "n-grams",
-    "Unique-2": "n-grams",
-}
+UNITS = dict.fromkeys(("BERTScore", "Polos", "PAC-S"), "score") | dict.fromkeys(
+    ("Unique-1", "Unique-2"), "n-grams"
+)
 
 
 def metric(name: str, value: float | None, reason: str | None = None, **more: Any) -> Metric:
@@ -69,7 +62,7 @@ def captioned(name: str, cider: float, **changes: Any) -> Result:
 
 
 def metric_tables(results: Iterable[Result], additions: Additions = NO_ADDITIONS) -> list[Table]:
-    """The tables of runs that left no scores of single images, without those of their certainty."""
+    """The tables of runs that left no scores of single images, without the tables of certainty."""
     tables = leaderboard(results, RunFolders({}), additions=additions)
     return [table for table in tables if "against random" not in table.header]
 

@@ -50,7 +50,7 @@ def measured(name: str, value: float, half: float = 0.03, **more: Any) -> Metric
 
 
 def full_result(name: str, quality: float, *, size: int = 200_000, seed: int = 0, **changes: Any) -> Result:
-    """A run with both models, whose metrics are multiples of `quality`."""
+    """A run with both models; its metrics are multiples of `quality`."""
     captions = [measured(name, quality * times) for name, times in (("CIDEr", 1), ("BLEU-4", 0.5))]
     captions.append(Metric("Unique-1", 3.0, None, 100, "v", curve=(3 + quality, 4.0, 2.0), unit="n-grams"))
     models = {
@@ -148,7 +148,7 @@ def finished_run(results: Path) -> tuple[Result, Path]:
 
 
 class Folder:
-    """Runs whose per-image scores have a mean and some noise, left in a folder as runs leave them."""
+    """Runs in a folder; their per-image scores have a mean and some noise."""
 
     def __init__(self, path: Path, metric: str = "CIDEr", **more: Any) -> None:
         self.path, self.metric, self.more = path, metric, more

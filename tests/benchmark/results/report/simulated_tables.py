@@ -1,4 +1,4 @@
-"""Tables of filters whose true qualities are known, with the noises that were measured on the demo."""
+"""Tables of filters with known true qualities, with the noises that were measured on the demo."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,24 +1,26 @@
 """Comparisons from results and the scores of single images; `golden.md` has their tables."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmark.results.report.certainty import (
+    ImageScores,
     RunFolders,
     certainty_notes,
     compare_entries,
     parts_of_images,
     read_image_scores,
 )
-from benchmark.results.report.frame import Measure, headlines
-from benchmark.results.report.leaderboard import group, leaderboards
-from benchmark.results.report.leaderboard_tables import certainty_table, leaderboard, summary_table
-from downstream.evaluation.image_scores import ImageScores
+from benchmark.results.report.frame import Measure
+from benchmark.results.report.leaderboard import group
+from downstream.evaluation.image_scores import ImageScores as Kept
 from downstream.metrics.corpus_scores import count_names
 from downstream.metrics.intervals import class_weights
-from tests.benchmark.results.report.made_results import captioned, texts
+from tests.benchmark.results.report.made_results import captioned
 from tests.benchmark.results.report.made_run_folders import IMAGES, Folder
 
 CIDER = Measure("captioner", "coco", "CIDEr", "CIDEr")
@@ -28,7 +30,7 @@ def test_runs_on_other_images_are_not_paired(tmp_path: Path) -> None:
     runs = Folder(tmp_path)
     for name, mean in (("random", 0.1), ("clip", 0.2), ("icc", 0.3)):
         runs.add(name, [mean, mean + 0.01])
-    other = ImageScores()
+    other = Kept()
     other.add("coco", "CIDEr", [f"other {n}" for n in range(IMAGES)], [0.3] * IMAGES)
     other.write(tmp_path / runs.results[-1].run_id / "captioner")
     found = compare_entries(CIDER, group(runs.results), runs.folders)
@@ -39,80 +41,48 @@ def test_runs_on_other_images_are_not_paired(tmp_path: Path) -> None:
     assert "for the one pair of 3 filters at 200k, by CIDEr on coco" in certainty_notes([found])[-1]
 
 
+def read(folder: Path, *added: tuple[str, str, Sequence[Any], Sequence[float]]) -> ImageScores:
+    """Scores of single images as a run leaves them, by evaluation set and metric."""
+    kept = Kept()
+    for evaluation, metric, images, values in added:
+        kept.add(evaluation, metric, images, list(values))
+    kept.write(folder)
+    return read_image_scores(folder)
+
+
 def test_queries_of_an_image_are_summed_and_counted(tmp_path: Path) -> None:
-    kept = ImageScores()
-    kept.add("coco", "R", ["b", "a", "b"], [1.0, 0.0, 0.5])
-    kept.add("flickr", "R", ["c"], [2.0])
-    kept.write(tmp_path)
-    scores = read_image_scores(tmp_path)
-    assert scores["coco", "R"].images.tolist() == ["a", "b"]
-    assert scores["coco", "R"].sums.tolist() == [0.0, 1.5]
-    assert scores["coco", "R"].queries.tolist() == [1.0, 2.0]
+    scores = read(tmp_path, ("coco", "R", ["b", "a", "b"], [1.0, 0.0, 0.5]), ("flickr", "R", ["c"], [2.0]))
+    of = scores["coco", "R"]
+    assert (of.images.tolist(), of.sums.tolist(), of.queries.tolist()) == (["a", "b"], [0, 1.5], [1, 2])
     assert scores["flickr", "R"].sums.tolist() == [2.0]
     assert read_image_scores(tmp_path / "nothing") == {}
 
 
 def test_a_corpus_score_needs_all_of_its_counts(tmp_path: Path) -> None:
-    kept = ImageScores()
-    for number, name in enumerate(count_names("BLEU-1")):
-        kept.add("coco", name, range(30), [float(10 - number)] * 30)
-    kept.write(tmp_path)
-    scores = read_image_scores(tmp_path)
+    names = enumerate(count_names("BLEU-1"))
+    scores = read(tmp_path, *(("coco", name, range(30), [10.0 - n] * 30) for n, name in names))
     one, none = parts_of_images("BLEU-1", "coco", [scores, {}])
     assert none is None
-    assert one is not None
-    assert one == pytest.approx(0)  # all images alike: none moves the score
+    assert one == pytest.approx(np.zeros(30))  # all images alike: none moves the score
     assert parts_of_images("METEOR", "coco", [scores]) == [None]
-
-
-def test_the_lowest_is_first_where_lower_is_better(tmp_path: Path) -> None:
-    made = Folder(tmp_path, "errors", unit="words", higher_is_better=False)
-    for name, means in {
-        "random": [3.0, 3.01],
-        "icc": [1.0, 1.01],
-        "clip": [2.0],
-        "tmars": [5.0, 5.01],
-    }.items():
-        made.add(name, means)
-    (board,) = leaderboards(made.results)
-    (measure,) = headlines(board.entries)
-    rows = texts(certainty_table("t", compare_entries(measure, board.entries, made.folders)))
-    assert [(row[0], row[1].partition(" ")[0], row[3], row[4].partition(" ")[0]) for row in rows] == [
-        ("icc", "1.0", "1", "better"),
-        ("clip", "2.0", "2", "better"),
-        ("random", "3.0", "3", "–"),
-        ("tmars", "5.0", "4", "worse"),
-    ]
-    assert [row[0].text for row in summary_table(board, made.folders).rows] == [row[0] for row in rows]
-    tables = leaderboard(made.results, made.folders)
-    (table,) = [table for table in tables if table.header == ["filter", "errors (words) ↓"]]
-    assert [row[0] for row in texts(table) if row[1].startswith("**1.0 (")] == ["icc"]
 
 
 def test_zero_shot_is_counted_by_class(tmp_path: Path) -> None:
     labels = np.repeat(np.arange(20), 10)
-    kept = ImageScores()
-    kept.add("classes", "label", range(200), labels.tolist())
-    kept.add("classes", "zero_shot", range(200), (labels % 2).astype(float).tolist())  # right by class
-    kept.write(tmp_path)
-    scores = read_image_scores(tmp_path)
+    added = [("classes", "label", range(200), labels), ("classes", "zero_shot", range(200), labels % 2)]
+    scores = read(tmp_path, *added)
     unlabelled = {key: of for key, of in scores.items() if key[1] != "label"}
     for known, count in ((scores, 20), (unlabelled, 200)):
         (parts,) = parts_of_images("zero_shot", "classes", [known])
-        assert parts is not None
-        assert len(parts) == count
-        assert np.std(parts) == pytest.approx(0.5)
+        assert (len(parts), np.std(parts)) == (count, pytest.approx(0.5))
 
 
 def test_weighted_hits_are_divided_by_their_weights(tmp_path: Path) -> None:
     labels = np.repeat([0, 1], [10, 30])
-    kept = ImageScores()
-    kept.add("classes", "label", range(40), labels.tolist())
-    kept.add("classes", "mean_per_class", range(40), np.where(labels == 0, class_weights(labels), 0).tolist())
-    kept.write(tmp_path)
-    (parts,) = parts_of_images("mean_per_class", "classes", [read_image_scores(tmp_path)])
-    assert parts is not None
-    assert parts.tolist() == pytest.approx([0.5, -0.5])  # .5 without any class left out, 0 and 1 with one
+    hits = np.where(labels == 0, class_weights(labels), 0)
+    added = [("classes", "label", range(40), labels), ("classes", "mean_per_class", range(40), hits)]
+    (parts,) = parts_of_images("mean_per_class", "classes", [read(tmp_path, *added)])
+    assert parts == pytest.approx([0.5, -0.5])  # .5 without any class left out, 0 and 1 with one
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,19 @@ from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
 from benchmark.pool.pairs import Written
-from benchmark.results.report.data_card import (
-    code_span,
-    data_card,
-    length_figures,
-    without_folders,
-)
+from benchmark.results.report.data_card import code_span, data_card, length_figures, without_folders
 from tests.benchmark.results.report.made_results import result
 
+# `test_table.py` has more of them, in all places of a card.
 HOSTILE = [
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![x](http://evil.example/x.png)",
-    "[click](javascript:alert(1))", "`</code><b>", "``` ` ````", "a|b", "---", "</table>", "&lt;i&gt;", "\\",
-    "**bold**",     "www.evil.example", "\u202eevil", "{{ manifest }}", "{% raw %}",
-]  # fmt: skip
+    "<script>alert(1)</script>",
+    "`</code><b>",
+    "``` ` ````",
+    "a|b",
+    "&lt;i&gt;",
+    "\\",
+    "{{ manifest }}",
+]
 
 
 def made(**changes: Any) -> str:
@@ -43,13 +43,12 @@ def test_the_header_is_the_hubs() -> None:
 
 
 def test_the_card_has_only_what_is_known() -> None:
-    assert "| words | 751.5 | 1 | 2 | 2 | 752 | 2,550 | 3,000 |" in made()
-    assert (
-        "Languages of 200 of the captions, by fastText's lid.176: `en` 95.0%, `no` 4.5%, `de` 0.5%." in made()
-    )
+    card = made()
+    languages = "Languages of 200 of the captions, by fastText's lid.176: `en` 95.0%, `no` 4.5%, `de` 0.5%."
+    for line in ("| words | 751.5 | 1 | 2 | 2 | 752 | 2,550 | 3,000 |", languages, "No run of the benchmark"):
+        assert line in card
+    assert "eval_results.jsonl" not in card
     assert "Languages of" not in made(languages=Counter())
-    assert "No run of the benchmark" in made()
-    assert "eval_results.jsonl" not in made()
     without_urls = made(written=Written(2000, 0))
     assert "img2dataset --url_list" not in without_urls
     assert "task=reshard" in without_urls
@@ -78,17 +77,7 @@ def test_a_filter_that_decides_has_no_lowest_score() -> None:
     assert "lowest score" not in card
 
 
-def test_text_of_the_web_cannot_act() -> None:
-    manifest = replace(result("icc").selection, drops=dict.fromkeys(HOSTILE, 1))
-    page = MarkdownIt("gfm-like", {"linkify": False}).render(DatasetCard(made(manifest=manifest)).text)
-    for forbidden in ("<script", "<img", "<b>", 'javascript:alert(1)"', 'href="http://evil', "<strong>bold"):
-        assert forbidden not in page
-    assert page.count("<li>") == 2 + 8  # files, choice
-    assert "\u202e" not in page
-    assert "{{ manifest }}" in page
-
-
-@pytest.mark.parametrize("text", [text for text in HOSTILE if text.isprintable()])
+@pytest.mark.parametrize("text", HOSTILE)
 def test_a_code_span_shows_the_text_itself(text: str) -> None:
     (paragraph,) = [
         t for t in MarkdownIt().parse(f"{code_span(text)} 1, {code_span('x')}") if t.type == "inline"
@@ -96,14 +85,11 @@ def test_a_code_span_shows_the_text_itself(text: str) -> None:
     assert [child.content for child in paragraph.children or []] == [text, " 1, ", "x"]
 
 
-def test_a_hostile_name_stays_in_the_header_and_its_line() -> None:
-    name = 'x: "\n---\n<b>'
+def test_a_hostile_name_stays_in_the_header() -> None:
+    name = 'x: "\n---\n<b>\u202e'
     card = DatasetCard(made(manifest=replace(result("icc").selection, pool=name)))
     assert card.data.pretty_name == f"2,000 pairs of {name} by icc"
-    page = MarkdownIt("gfm-like", {"linkify": False}).render(card.text)
-    assert "<h2>pool" not in page
-    assert "&lt;b&gt;" in page
-    assert "<b>" not in page
+    assert "\u202e" not in card.text
 
 
 def test_folders_of_this_machine_are_left_out() -> None:
@@ -118,13 +104,9 @@ def test_folders_of_this_machine_are_left_out() -> None:
 
 @pytest.mark.parametrize("mode", ["distilled", "direct"])
 def test_settings_are_of_the_models_that_ran(mode: str) -> None:
-    scorer = {
-        "mode": mode,
-        "checkpoint": "/hub/icc",
-        "pipelines": {"sba": {"llm": "/x/benchmark/demo/models/llama"}},
-    }
+    pipelines = {"sba": {"llm": "/x/benchmark/demo/models/llama"}}
+    scorer = {"mode": mode, "checkpoint": "/hub/icc", "pipelines": pipelines}
     card = made(manifest=replace(result("icc").selection, config={"filters": {"a": scorer}}))
     assert ("llama" in card) == ("Toy models" in card) == (mode == "direct")
-    assert "Toy models" in made(
-        manifest=replace(result("clip").selection, config={"model": "demo/models/clip"})
-    )
+    toys = replace(result("clip").selection, config={"model": "demo/models/clip"})
+    assert "Toy models" in made(manifest=toys)

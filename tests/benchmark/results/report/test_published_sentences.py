@@ -1,4 +1,4 @@
-"""Tables and numbers in README, the leaderboard and docs/report.md are those of the reference results."""
+"""Tables and numbers in README, the leaderboard and docs/report.md agree with the reference results."""
 
 from functools import cache
 
@@ -40,6 +40,7 @@ def folders() -> RunFolders:
     return RunFolders({run.run_id: REFERENCE_RESULTS / run.run_id for run in results()})
 
 
+@cache
 def compared(metric: int) -> Compared:
     """The published leaderboard by a headline metric, with the scores of single images."""
     entries = summary_board(boards()).entries
@@ -53,6 +54,7 @@ def entries_at(size: int) -> dict[str, Entry]:
     return {entry.label: entry for entry in board.entries}
 
 
+@cache
 def means(metric: int, size: int = 200_000) -> dict[str, float]:
     entries = entries_at(size)
     measure = headlines([*entries.values()])[metric]

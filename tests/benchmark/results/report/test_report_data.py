@@ -47,6 +47,7 @@ def test_no_text_is_a_formula_and_numbers_stay_numbers() -> None:
         assert {
             row[name] for name in ("run_id", "filter", "label", "pool", "model", "evaluation", "metric")
         } == {f"'{text.strip()}"}
+    assert "\x1b" not in leaderboards_csv(leaderboards([run("\x1b[31m")]))
 
 
 def test_json_holds_the_leaderboards_nested() -> None:

@@ -60,16 +60,13 @@ def page(browser: Any, hostile: Path) -> Iterator[Any]:
     opened.close()
 
 
-@pytest.fixture(scope="module")
-def events() -> list[str]:
-    """Dialogs, messages, errors and requests of the page `opened`."""
-    return []
+Opened = tuple[Any, list[str]]
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Any, hostile: Path, events: list[str]) -> Iterator[Any]:
-    """A page on a phone on which everything is open."""
-    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="light")
+def everything(browser: Any, hostile: Path) -> Iterator[Opened]:
+    """A page on a phone on which everything is open; its dialogs, messages, errors and requests."""
+    page, events = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="light"), list[str]()
     page.on("dialog", lambda dialog: (events.append(dialog.message), dialog.dismiss()))
     page.on("console", lambda message: events.append(message.text))
     page.on("pageerror", lambda error: events.append(str(error)))
@@ -77,8 +74,13 @@ def opened(browser: Any, hostile: Path, events: list[str]) -> Iterator[Any]:
     page.goto(hostile.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
     bring_into_view(page)
-    yield page
+    yield page, events
     page.close()
+
+
+@pytest.fixture
+def opened(everything: Opened) -> Any:
+    return everything[0]
 
 
 def bring_into_view(page: Any) -> None:
@@ -105,7 +107,7 @@ def wait_until(page: Any, condition: str) -> None:
     }}""")
 
 
-def test_a_column_is_sorted_by_click_and_by_key(page: Any) -> None:
+def test_rows_are_sorted_filtered_and_chosen(page: Any) -> None:
     header = page.locator(f"{TABLE} th", has_text="CIDEr")
     header.locator("button").click()
     assert header.get_attribute("aria-sort") == "descending"
@@ -113,17 +115,12 @@ def test_a_column_is_sorted_by_click_and_by_key(page: Any) -> None:
     header.locator("button").press("Enter")
     assert header.get_attribute("aria-sort") == "ascending"
     assert page.evaluate(LABELS) == ["random", SCRIPT, "clip", "icc", "oracle"]
-
-
-def test_rows_are_filtered_by_name_and_family(page: Any) -> None:
     page.locator("#find").fill("C")
-    assert page.evaluate(LABELS) == ["oracle", "icc", "clip", SCRIPT]
-    page.locator("#find").fill("concreteness")
+    assert page.evaluate(LABELS) == [SCRIPT, "clip", "icc", "oracle"]
+    page.locator("#find").fill("concreteness")  # a family
     assert page.evaluate(LABELS) == ["icc"]
     assert page.locator(f"{BOARD} .panel:not([hidden])").count() == 1
-
-
-def test_size_and_metrics_can_be_chosen(page: Any) -> None:
+    page.locator("#find").fill("")
     page.locator("#choose-metrics").select_option("captioner on coco")
     assert "B@4" in page.locator(TABLE).inner_text()
     page.locator("#choose-board").select_option(label="demo 100k")
@@ -196,8 +193,9 @@ def test_a_phone_shows_that_a_table_goes_on(opened: Any) -> None:
 
 
 def test_hostile_text_is_shown_and_nothing_runs_or_is_fetched(
-    page: Any, opened: Any, events: list[str], hostile: Path
+    page: Any, everything: Opened, hostile: Path
 ) -> None:
+    opened, events = everything
     body = opened.locator("body").inner_text()
     assert all(text in body for text in HOSTILE)
     labels = opened.locator(f"{BOARD} .chart .ytick text").all_text_contents()

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from benchmark.core.errors import UserError
-from benchmark.results.ngrams import Vocabulary, count_ngrams
 from pairsift.studies.parrots.evaluation import Model, TextSpottingEvaluation, evaluate
+from pairsift.studies.parrots.ngrams import Vocabulary, count_ngrams
 from pairsift.studies.parrots.rendering import render
 from pairsift.studies.parrots.similarity import (
     BATCH,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.results.ngrams import LONGEST, count_ngrams, ngrams_of
+from pairsift.studies.parrots.ngrams import LONGEST, count_ngrams, ngrams_of
 from pairsift.studies.parrots.vocabulary import captions, image_texts, read_texts
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import rows, write_pool

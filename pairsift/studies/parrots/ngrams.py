@@ -61,16 +61,8 @@ def count_ngrams(texts: Iterable[str], source: str, n: int = 1, top: int = TOP) 
         if len(counts) > SLACK * top:
             undercount += forget(counts, SLACK * top // 2)
     kept = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:top]
-    return Vocabulary(
-        source,
-        n,
-        [ngram for ngram, _ in kept],
-        np.array([count for _, count in kept], np.int64),
-        len(counts),
-        occurrences,
-        too_long,
-        undercount,
-    )
+    ngrams, numbers = [ngram for ngram, _ in kept], np.array([count for _, count in kept], np.int64)
+    return Vocabulary(source, n, ngrams, numbers, len(counts), occurrences, too_long, undercount)
 
 
 def forget(counts: Counter[str], keep: int) -> int:
