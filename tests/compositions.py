@@ -3,7 +3,9 @@
 import copy
 import os
 import pickle
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,11 @@ from hydra._internal import config_loader_impl, defaults_list
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_store import ConfigStore
+from hydra.core.object_type import ObjectType
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
-from hydra.plugins.config_source import ConfigResult, ConfigSource
-from omegaconf import DictConfig, ListConfig, OmegaConf
-
-PART = 9  # configs of a defaults list that are merged at once
+from hydra.plugins.config_source import ConfigResult
+from omegaconf import DictConfig, ListConfig, OmegaConf, grammar_parser
 
 
 class Defaults(list[Any]):
@@ -25,7 +27,7 @@ class Defaults(list[Any]):
     tree: Any
     choices: Mapping[str, str]
     stored: Any  # configs of the store, whose ids are in the key
-    files: Hashable
+    version: int  # of all files and stored configs
 
 
 def remember_compositions(patch: pytest.MonkeyPatch) -> None:
@@ -35,66 +37,102 @@ def remember_compositions(patch: pytest.MonkeyPatch) -> None:
     that named another choice by `${}` would need it, and would fail without.
     """
     Plugins.instance()  # its search makes the classes of the sources again
-    nothing, remembered = OmegaConf.create(), dict[Hashable, Defaults]()
-    make, merged = config_loader_impl.create_defaults_list, dict[Hashable, bytes]()
-    loader: Any = config_loader_impl.ConfigLoaderImpl
-    merge, load = loader._compose_config_from_defaults_list, loader._load_single_config
+    nothing, remembered, versions = OmegaConf.create(), dict[Hashable, Defaults](), dict[Hashable, int]()
+    make = config_loader_impl.create_defaults_list
 
     def create_defaults_list(repo: Any, config_name: Any, overrides_list: Any, **options: Any) -> Any:
         overrides = defaults_list.Overrides(repo, overrides_list)
         groups = (overrides.override_choices, overrides.append_group_defaults, overrides.deletions)
         stored = [*_stored(ConfigStore.instance().repo)]
-        key = (_files(repo), tuple(map(id, stored)), config_name, repr(groups), repr(options))
+        version = versions.setdefault((_files(repo), *map(id, stored)), len(versions))
+        key = (version, config_name, repr(groups), repr(options))
         if (known := remembered.get(key)) is None:
             created = make(repo, config_name, overrides_list, **options)
             known = remembered[key] = Defaults(created.defaults)
             known.tree, known.choices = created.defaults_tree, created.overrides.known_choices
-            known.stored, known.files = stored, key[:2]
+            known.stored, known.version = stored, version
         overrides.known_choices = dict(known.choices)
         return defaults_list.DefaultsList(known, known.tree, overrides.config_overrides, overrides)
 
-    def compose_config(self: Any, defaults: Defaults, repo: Any) -> Any:
-        begun: list[Any] = []
-        for start in range(0, len(defaults), PART):  # lists that begin alike share what their beginning gives
-            end = start + PART
-            key = (defaults.files, *((repr(default), default.primary) for default in defaults[:end]))
-            if key not in merged:
-                merged[key] = pickle.dumps(merge(self, begun + defaults[start:end], repo))
-            begun = [merged[key]]
-        return pickle.loads(*begun)
-
-    def load_config(self: Any, default: Any, repo: Any) -> Any:
-        if isinstance(default, bytes):
-            return ConfigResult("", "", pickle.loads(default), {})
-        return load(self, default, repo)
-
     patch.setattr(config_loader_impl, "create_defaults_list", create_defaults_list)
-    patch.setattr(loader, "_compose_config_from_defaults_list", compose_config)
-    patch.setattr(loader, "_load_single_config", load_config)
     patch.setattr(ConfigRepository, "__deepcopy__", lambda self, _: copy.copy(self), raising=False)
     patch.setattr("hydra._internal.defaults_list._create_interpolation_map", lambda *_: nothing)
-    for scheme in ("file", "pkg"):
-        _parse_once(patch, SourcesRegistry.instance().types[scheme])
+    _parse_once(patch)
+    _parse_grammars_once(patch)
+    _merge_once(patch, config_loader_impl.ConfigLoaderImpl)
     for kind in (DictConfig, ListConfig):
         _copy_fast(patch, kind)
 
 
-def _parse_once(patch: pytest.MonkeyPatch, source: type[ConfigSource]) -> None:
-    """Parse a file of the source again only if it has changed; a package's never does."""
-    parse, parsed = source.load_config, dict[Hashable, bytes]()
+def _merge_once(patch: pytest.MonkeyPatch, loader: Any) -> None:
+    """Merge each node at the top level, such as `filter`, once for the configs that have it."""
+    merge, load = loader._compose_config_from_defaults_list, loader._load_single_config
+    merged, nodes = dict[Hashable, bytes](), dict[Hashable, tuple[str, ...]]()
 
-    def load_config(self: ConfigSource, config_path: str) -> ConfigResult:
-        path = Path(self.path, self._normalize_file_name(config_path))
-        key: Hashable = (self.provider, path)
-        if self.scheme() == "file":
-            if not path.is_file():
-                return parse(self, config_path)
-            key = (key, path.stat().st_mtime_ns, path.stat().st_size)
+    def compose_config(self: Any, defaults: Defaults, repo: Any) -> Any:
+        having = defaultdict[str, dict[str, Any]](dict)  # defaults by a node of their configs
+        for default in defaults:
+            known = f"{defaults.version} {default!r} {default.primary}"
+            if known not in nodes:
+                nodes[known] = tuple(load(self, default, repo).config)
+            for node in nodes[known]:
+                having[node][known] = default
+        cfg = OmegaConf.create()
+        for node, of_node in having.items():
+            key = (node, *of_node)
+            if key not in merged:
+                parts = [copy.copy(default) for default in of_node.values()]
+                for part in parts:
+                    part.only = node
+                merged[key] = pickle.dumps(merge(self, parts, repo))
+            cfg.__dict__["_content"] |= pickle.loads(merged[key]).__dict__["_content"]
+        cfg._re_parent()
+        return cfg
+
+    def load_config(self: Any, default: Any, repo: Any) -> Any:
+        whole = load(self, default, repo)
+        only = OmegaConf.create(flags={**whole.config._metadata.flags, "no_deepcopy_set_nodes": True})
+        only[default.only] = whole.config._get_node(default.only)
+        return ConfigResult(whole.provider, whole.path, only, whole.header)
+
+    patch.setattr(loader, "_compose_config_from_defaults_list", compose_config)
+    patch.setattr(loader, "_load_single_config", load_config)
+
+
+def _parse_once(patch: pytest.MonkeyPatch) -> None:
+    """Parse a config of a folder again only if its file has changed; a package's never does."""
+    load, package = ConfigRepository.load_config, SourcesRegistry.instance().types["pkg"]
+    parsed, ask = dict[Hashable, bytes](), package.is_config
+
+    def load_config(self: ConfigRepository, config_path: str) -> Any:
+        source = self._find_object_source(config_path, ObjectType.CONFIG)
+        if source is None or source.scheme() not in ("file", "pkg"):
+            return load(self, config_path)
+        key: Hashable = (source.provider, source.path, config_path)
+        if source.scheme() == "file":
+            status = Path(source.path, source._normalize_file_name(config_path)).stat()
+            key = (key, status.st_mtime_ns, status.st_size)
         if key not in parsed:
-            parsed[key] = pickle.dumps(parse(self, config_path))  # a third of the time of a deep copy
+            parsed[key] = pickle.dumps(load(self, config_path))  # a third of the time of a deep copy
         return pickle.loads(parsed[key])
 
-    patch.setattr(source, "load_config", load_config)
+    known = cache(lambda path, config_path: ask(package("", f"pkg://{path}"), config_path))
+    patch.setattr(package, "is_config", lambda self, config_path: known(self.path, config_path))
+    patch.setattr(ConfigRepository, "load_config", load_config)
+
+
+def _parse_grammars_once(patch: pytest.MonkeyPatch) -> None:
+    """Parse each interpolation and each override of a command once: a twentieth of the time of all tests."""
+    for module in ("omegaconf.base", "omegaconf._utils"):
+        patch.setattr(f"{module}.parse", cache(grammar_parser.parse))
+    parse, parsed = OverridesParser.parse_rule, dict[tuple[str, str], Any]()
+
+    def parse_rule(self: OverridesParser, text: str, rule: str) -> Any:
+        if (text, rule) not in parsed:
+            parsed[text, rule] = parse(self, text, rule)
+        return copy.deepcopy(parsed[text, rule])
+
+    patch.setattr(OverridesParser, "parse_rule", parse_rule)
 
 
 def _copy_fast(patch: pytest.MonkeyPatch, kind: type[Any]) -> None:
@@ -120,10 +158,14 @@ def _files(repo: Any) -> Hashable:
     found: list[Any] = []
     for source in repo.get_sources():
         found.append((source.provider, source.path))
-        for folder, _, names in os.walk(source.path) if source.scheme() == "file" else ():
-            for name in names:
-                status = Path(folder, name).stat()
-                found.append((folder, name, status.st_mtime_ns, status.st_size))
+        folders = [source.path] if source.scheme() == "file" else []
+        for folder in folders:
+            for entry in os.scandir(folder):
+                if entry.is_dir():
+                    folders.append(entry.path)
+                else:
+                    status = entry.stat()
+                    found.append((entry.path, status.st_mtime_ns, status.st_size))
     return tuple(found)
 
 

@@ -19,7 +19,11 @@ COMMANDS = (
 
 def nodes(config: Any) -> list[Any]:
     """All that a configuration holds: the value, types and flags of each node."""
-    content, facts = config.__dict__.get("_content"), vars(config._metadata) | {"resolver_cache": None}
+    content, flags = config.__dict__.get("_content"), config._metadata.flags or {}
+    facts = vars(config._metadata) | {
+        "resolver_cache": None,
+        "flags": {n: v for n, v in flags.items() if v is not None},
+    }
     if isinstance(config, DictConfig) and isinstance(content, dict):
         return [facts, *((key, nodes(node)) for key, node in content.items())]
     if isinstance(config, ListConfig) and isinstance(content, list):

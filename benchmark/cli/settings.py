@@ -60,6 +60,7 @@ def setting_types() -> dict[str, Any]:
     return types | settings
 
 
+@cache
 def task_types(task: str) -> dict[str, Any]:
     """Return the types of the settings below `task` of a task of ours."""
     types = _types_of(f"task/{task}")
