@@ -5,7 +5,8 @@ UV := $(shell command -v uv || echo .uv/bin/uv)
 # Many containers set it; every command would then compile the 5,000 modules of torch and transformers again.
 unexport PYTHONDONTWRITEBYTECODE
 EXTRAS := dev,all
-IN_PARALLEL := --numprocesses 2 --dist worksteal
+# Three on two cores: a fifth of the time tests wait for processes and servers.
+IN_PARALLEL := --numprocesses 3 --dist worksteal
 # Thousands of small files, each waited for on a disk: in memory the tests take a fifth less.
 IN_MEMORY := $(shell [ "$$(df --output=avail --block-size=G /dev/shm 2>/dev/null | tr -dc 0-9)" -ge 8 ] 2>/dev/null && echo TMPDIR=/dev/shm)
 # Whole modules, the long ones first: their fixtures train models and start clusters. Three, as many wait for commands.
@@ -35,7 +36,7 @@ demo: $(if $(wildcard .venv/.ready),setup,.venv/.demo) ## The main job on the de
 	$(PYTHON) -m benchmark task=report >/dev/null # its tables say what the run's own has just said
 	@echo results/report.html
 
-test: setup ## The default tests: CPU, no network, two to four minutes on two cores
+test: setup ## The default tests: CPU, no network, two to three minutes on two cores
 	$(IN_MEMORY) $(PYTHON) -m pytest $(IN_PARALLEL)
 
 test-slow: setup ## Tests of whole runs, launches and engines: four to eight minutes on two cores
