@@ -15,11 +15,11 @@ from benchmark.core.uids import UID_DTYPE, decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
-from benchmark.selection.clusters import ClusterSelector
 from filters.base import Filter
 from filters.column import Column
 from filters.composite import RankSum
 from filters.english import English
+from pairsift.studies.ds_clip.cluster_selector import ClusterSelector
 
 ROWS = 25_000  # of a file
 CLUSTERS, EPOCHS = 1000, 4

@@ -30,7 +30,6 @@ from benchmark.run.config import CONF, UNBOUNDED, make_filter, register_resolver
 from benchmark.scoring.score_pool import fit_filter, score_pool
 from benchmark.scoring.shard_reader import ShardReader
 from benchmark.scoring.shard_work import is_light
-from benchmark.selection.clusters import ClusterSelector
 from filters.aesthetics import Aesthetics
 from filters.base import Composite, Filter
 from filters.clip import ClipFeatures
@@ -393,8 +392,6 @@ def test_filter_names_the_extra_that_it_needs_when_made(
         (lambda: DistilledScorer("m", "int4"), "precision=int4 must be auto, fp32 or bf16"),
         (lambda: ClusterLabels(ClipFeatures("m"), "caption", 3, 0), "of=caption must be image or text"),
         (lambda: ClusterLabels(ClipFeatures("m"), "image", 0, 0), "clusters=0 must be an integer from 1 to"),
-        (lambda: ClusterSelector(NoFilter(), "sizes", "random"), "weight=sizes must be size or square_root"),
-        (lambda: ClusterSelector(NoFilter(), "size", "scor"), "order=scor must be random or score"),
         (lambda: icc("distiled", None, "auto", None, {}), "icc: mode=distiled must be distilled or direct"),
     ],
 )

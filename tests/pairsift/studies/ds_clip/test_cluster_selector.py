@@ -18,9 +18,9 @@ from benchmark.scoring.score_parts import SCORING
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.bounded import select_within
-from benchmark.selection.clusters import ClusterSelector, Deck, apportion, epoch_counts, quotas
 from benchmark.selection.selection import Selection
 from filters.base import Filter
+from pairsift.studies.ds_clip.cluster_selector import ClusterSelector, Deck, apportion, epoch_counts, quotas
 from tests.pools import rows, write_pool
 
 ENGINE = LocalEngine("cpu", 1)
@@ -193,3 +193,15 @@ def test_no_pair_twice_in_an_epoch_and_all_as_often_over_many(k: int) -> None:
         assert all(len(set(rows.tolist())) == len(rows) for rows in drawn)
         times += np.bincount(np.concatenate(drawn), minlength=size).tolist()
     assert max(times) - min(times) <= 2
+
+
+@pytest.mark.parametrize(
+    ("weight", "order", "message"),
+    [
+        ("sizes", "random", "weight=sizes must be size or square_root"),
+        ("size", "scor", "order=scor must be random or score"),
+    ],
+)
+def test_only_known_weights_and_orders(weight: str, order: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        ClusterSelector(KnownLabels(LABELS), weight, order)  # type: ignore[arg-type]
