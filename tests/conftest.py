@@ -31,7 +31,6 @@ from tests.demos import SMALL_DEMO, draw, link
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENCV_FOR_THREADS_NUM", os.environ["OMP_NUM_THREADS"])
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"  # a thread per tensor is slower for tiny models
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 gc.disable()  # until all is imported: a tenth of the time that collection takes
