@@ -41,8 +41,9 @@ SLOW = [
     ("number", "sizes", "to"),
     [
         (signal.SIGINT, "4,5", "all"),  # as a terminal sends Ctrl-C
-        (signal.SIGTERM, "4", "workers first"),  # as Slurm may
-        (signal.SIGTERM, "4", "the command"),  # as timeout(1) does
+        (signal.SIGTERM, "4", "all"),  # as timeout(1) and Slurm do
+        (signal.SIGTERM, "4", "workers first"),
+        (signal.SIGTERM, "4", "the command"),
     ],
 )
 def test_a_stopped_command_ends_with_its_workers(
@@ -98,7 +99,8 @@ def test_after_it():
 """
 
 
-def test_pytest_is_stopped_while_a_test_runs_a_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_pytest_is_stopped_while_a_test_runs_a_command(number: signal.Signals, tmp_path: Path) -> None:
     tests = tmp_path / "test_sleeping.py"
     tests.write_text(TESTS)
     process = subprocess.Popen(
@@ -111,7 +113,7 @@ def test_pytest_is_stopped_while_a_test_runs_a_command(tmp_path: Path) -> None:
     while not (tmp_path / "begun").is_file():
         assert process.poll() is None
         time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     printed, _ = process.communicate(timeout=30)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, printed
     assert "!! benchmark.cli.process.Stopped" in printed
