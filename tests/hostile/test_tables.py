@@ -50,6 +50,7 @@ TYPES: Mapping[str, Any] = {
     "decimals": [decimal.Decimal("1.5")] * 4,
 }
 LISTS = pa.array([["a", "b"], [None], [], [" "]], pa.large_list(pa.string_view()))
+ARROW = int(pa.__version__.partition(".")[0])
 PAIRS = pa.array([["a", "b"]] * 3 + [None], pa.list_(pa.string(), 2))
 VIEWS = {name: pa.array(FOUR[name], pa.string_view()) for name in ("uid", "text", "nsfw")}
 NUMERIC = ("integers", "nothing", "decimals")
@@ -65,7 +66,8 @@ METADATA: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
     "text of bytes": ({"text": TYPES["bytes"]}, {"caption_invalid_utf8": 4}),
     "text of lists": ({"text": TYPES["lists"]}, {"caption_missing": 2}),
     "text of large lists of views": ({"text": LISTS}, {"caption_missing": 2, "caption_empty": 1}),
-    "text of pairs": ({"text": PAIRS}, {"caption_missing": 1}),
+    # Older versions of pyarrow cannot make texts of such a column.
+    "text of pairs": ({"text": PAIRS}, {"caption_missing" if ARROW >= 26 else "pair_of_corrupt_shard": 1}),
     **{f"uids of {k}": ({"uid": odd}, {"uid_invalid": 4}) for k, odd in TYPES.items() if k != "nothing"},
     "uids of lists": ({"uid": TYPES["lists"]}, {"uid_invalid": 3}),
     **{f"nsfw of {kind}": ({"nsfw": odd}, {"nsfw": 4}) for kind, odd in TYPES.items()},
