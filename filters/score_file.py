@@ -14,12 +14,12 @@ from benchmark.core.arrow import DAMAGE
 from benchmark.core.batch import Batch, model_text
 from benchmark.core.devices import Device
 from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.exact_numbers import numeric_scores
 from benchmark.core.hashes import hash_file
 from benchmark.core.paths import user_path
 from benchmark.core.requirements import Requirement, look
 from benchmark.core.uids import UidIndex, encode_uid_column
 from filters.base import Filter, Scores
-from filters.column import numeric_scores
 
 UID = "uid"
 TEXT_COLUMNS = ("caption", "text", "TEXT")

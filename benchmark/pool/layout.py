@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain, product
 from pathlib import Path
 
@@ -14,13 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
-from benchmark.core.cached_files import read_cached
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.hashes import hash_file, hash_json
-from benchmark.core.paths import cache_folder, refuse_pointers, write_cached
+from benchmark.core.fingerprints import content_hash, digest_path, file_version
+from benchmark.core.paths import refuse_pointers
 from benchmark.core.prefetch import prefetch_map
 from benchmark.core.progress import tracked
-from benchmark.core.sanitize import redact
 from benchmark.core.storage import (
     CONNECTIONS,
     Entry,
@@ -53,12 +51,12 @@ class Shard:
     @property
     def fingerprint(self) -> str:
         """A hash of the content of a local file, which is read for it once; of a remote one, the version."""
-        return self.version if is_remote(self.url) else _content_hash(self.path, self.version)
+        return self.version if is_remote(self.url) else content_hash(self.path, self.version)
 
     @property
     def is_identified(self) -> bool:
         """Whether `fingerprint` is known without reading the file."""
-        return is_remote(self.url) or _digest_path(self.version).is_file()
+        return is_remote(self.url) or digest_path(self.version).is_file()
 
     @property
     def is_tar(self) -> bool:
@@ -78,23 +76,6 @@ def identify(shards: Sequence[Shard]) -> Sequence[Shard]:
     for _ in tracked("identify", fingerprints, len(unread), "shards"):
         pass
     return shards
-
-
-def _digest_path(version: str) -> Path:
-    return cache_folder("digests", version[:2]) / f"{version}.json"
-
-
-@cache
-def _content_hash(path: Path, version: str) -> str:
-    cached = _digest_path(version)
-    if (known := read_cached(cached)) is None:
-        try:
-            known = hash_file(path)[:16]
-            if _local_version(path) == version:  # else it has just changed
-                write_cached(cached, known)
-        except OSError:
-            return version  # counted when it is scored
-    return str(known)
 
 
 def find_shards(url: str) -> tuple[list[Shard], list[Shard]]:
@@ -185,19 +166,7 @@ def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
 
 
 def _shard(name: str, file: Entry) -> Shard:
-    if is_remote(file.url):
-        if file.size is None:  # a web page lists neither sizes nor versions
-            file = find_file(file.url)
-        version = hash_json([redact(file.url), file.size, str(file.written)], 16)
-    else:
-        version = _local_version(Path(file.url.removeprefix("file://")))
-    return Shard(name.replace("/", "%2F"), file.url, version)
-
-
-def _local_version(path: Path) -> str:
-    stat = path.stat()
-    times = [stat.st_mtime_ns, stat.st_ctime_ns]  # the second cannot be set
-    return hash_json([str(path.resolve()), stat.st_ino, stat.st_size, *times], 16)
+    return Shard(name.replace("/", "%2F"), file.url, file_version(file))
 
 
 class PoolFields:

@@ -11,6 +11,7 @@ import pytest
 
 from benchmark.core.batch import NO_SCORE
 from benchmark.core.errors import UserError
+from benchmark.core.exact_numbers import numeric_scores
 from benchmark.core.uids import decode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
@@ -18,7 +19,7 @@ from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.top_k import select_top_k
 from filters.base import Filter
-from filters.column import Column, numeric_scores
+from filters.column import Column
 from filters.score_file import ScoreFile
 from tests.pools import Row, rows, write_tar
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmark.core import fingerprints
 from benchmark.core.batch import Batch
 from benchmark.core.hashes import hash_file
 from benchmark.engine.local import LocalEngine
@@ -131,17 +132,17 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(tmp_path: Path) -> N
     assert tar.fingerprint == Pool("p", pool.url).tars[0].fingerprint
     (tmp_path / "p").rename(tmp_path / "away")
     (tmp_path / "old").rename(tmp_path / "p")
-    layout._content_hash.cache_clear()
+    fingerprints.content_hash.cache_clear()
     assert tar.fingerprint != Pool("p", str(tmp_path / "away")).tars[0].fingerprint
 
 
 def test_a_file_is_read_once_to_know_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = str(write_pool(tmp_path / "pool", [rows(3)]))
     read: list[Path] = []
-    monkeypatch.setattr(layout, "hash_file", lambda path: read.append(path) or hash_file(path))
+    monkeypatch.setattr(fingerprints, "hash_file", lambda path: read.append(path) or hash_file(path))
     pool = Pool("p", url)
     known = [shard.fingerprint for shard in layout.identify(pool.tars)]
-    layout._content_hash.cache_clear()  # as in the next command
+    fingerprints.content_hash.cache_clear()  # as in the next command
     assert [shard.fingerprint for shard in layout.identify(Pool("p", url).tars)] == known
     assert read == [pool.tars[0].path]
     assert not pool.metadata[0].is_identified
