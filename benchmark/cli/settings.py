@@ -39,6 +39,7 @@ RANGES = (Cosine, Device, Fraction, NonNegativeFloat, Part, Path, PositiveInt, P
 TYPES: dict[str, Any] = {
     **{requirement(kind): kind for kind in (*TYPE_NAMES, *RANGES)},
     "a list": list[str],
+    "a file or a list of files": str | list[str],
     "a list of positive numbers": list[PositiveFloat],
     "a group of settings": NODE,
     "groups of settings": NODES,

@@ -8,6 +8,7 @@ The key of a row is one of these, and always becomes 128 bits:
   ``http://x/a`` and ``http://x/a/`` are two.
 - ``hash``: LAION's column of that name, the first half of MurmurHash3 (x64, 128 bits, seed 0) of url + caption.
 - ``caption``: BLAKE2b of its beginning, see `model_text`.
+- ``md5``, ``sha256`` of the file that was downloaded, and ``domain``: BLAKE2b of them in lower case.
 - ``key``: webdataset's, a number in one download of a pool. It is only taken where a setting names it, as every
   download has the same numbers.
 """
@@ -59,7 +60,7 @@ from benchmark.core.uids import (
     read_uid_columns,
 )
 
-Kind = Literal["uid", "url", "hash", "caption", "key"]
+Kind = Literal["uid", "url", "hash", "caption", "md5", "sha256", "domain", "key"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # The columns that hold each kind of key. The first kind that a file has counts; ``key`` must be asked for.
 COLUMNS: dict[Kind, tuple[str, ...]] = {
@@ -67,22 +68,29 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
     "url": ("url", "URL", "image_url"),
     "hash": ("hash",),
     "caption": ("caption", "text", "TEXT"),
+    "md5": ("md5",),
+    "sha256": ("sha256",),
+    "domain": ("domain",),
     "key": ("key", "__key__"),
 }
 NEEDS: dict[Kind, frozenset[str]] = {
     "uid": frozenset(),
     "url": frozenset({"url"}),
     "hash": frozenset({"url", "text"}),
+    "md5": frozenset({"md5"}),
+    "sha256": frozenset({"sha256"}),
+    "domain": frozenset({"url"}),
     "caption": frozenset({"text"}),
     "key": frozenset({"key"}),
 }
+# What the keys of a list look like, so that a line of another kind is not taken for a key that no pair has.
+PATTERNS = {"md5": "^[0-9a-f]{32}$", "sha256": "^[0-9a-f]{64}$", "domain": r"^[^\s/:@]+\.[^\s/:@]+$"}
 FORMATS = (".parquet", ".csv", ".npy", ".txt")
 FORMATS_IN_WORDS = ".parquet, .csv (or .csv.gz), .npy or .txt"
 DEPTH = 3  # folders that are searched below a given one
 ROWS = 1 << 20  # in a batch
 _NEAR = np.uint64(64 - 27)  # bits of a key's first word that are not looked at first
-_MISSING = pa.array(pa.csv.ConvertOptions().null_values)
-_TRUTH = pa.array(["true", "True", "TRUE", "false", "False", "FALSE"])
+_TRUTH = ["true", "True", "TRUE", "false", "False", "FALSE"]
 _MULTILINE = pa.csv.ParseOptions(newlines_in_values=True)
 _BLOCKS = pa.csv.ReadOptions(block_size=1 << 23)  # bytes; a line must fit into one
 Values = npt.NDArray[np.float64]  # (n, columns)
@@ -198,7 +206,10 @@ class KeyedRows:
             return batch.uids
         if self.kind == "caption":
             return make_uids(text[:MAX_CHARACTERS].encode(errors="surrogatepass") for text in batch.texts)
-        values = list(map(_bytes, batch.columns["key" if self.kind == "key" else "url"]))
+        column = self.kind if self.kind in ("key", "md5", "sha256") else "url"
+        values = list(map(_bytes, batch.columns[column]))
+        if self.kind in PATTERNS:
+            return make_uids(value.lower() for value in values)
         if self.kind != "hash":
             return make_uids(values)
         texts = [text.encode(errors="surrogatepass") for text in batch.texts]
@@ -312,6 +323,8 @@ class KeyedRows:
                 named = ((table[name], f"column {name} of {_shown(file.url)}") for name in columns)
                 numbers = [_numbers(column, name, spelled=form == ".csv") for column, name in named]
                 rows, keys, names = self._keys([table[name] for name in key])
+                if form == ".txt" and self.kind == "url":
+                    _all_match(names, "://", "url")
             values = np.column_stack(numbers) if numbers else np.empty((len(table), 0))
             yield keys, values[rows], names
 
@@ -339,11 +352,20 @@ class KeyedRows:
                 else pc.utf8_trim_whitespace(names)
             )
             names = pc.if_else(pc.equal(names, ""), None, names)
+            if pattern := PATTERNS.get(self.kind):
+                names = pc.utf8_lower(names)
+                _all_match(names, pattern, self.kind)
         rows = np.flatnonzero(to_mask(names.is_valid()))
         names = names.drop_null()
         if self.kind == "hash":
             return rows, _hash_keys(to_numpy(names).view(np.uint64)), names
         return rows, make_uids(names.cast(pa.large_binary()).to_pylist()), names
+
+
+def _all_match(names: pa.Array, pattern: str, kind: str) -> None:
+    odd = names.filter(pc.invert(pc.match_substring_regex(names, pattern)))
+    if len(odd):
+        raise pa.ArrowInvalid(f"{odd[0].as_py()[:80]!r} is no {kind}; give a file for each kind of key")
 
 
 def _path(file: Entry) -> Path:
@@ -364,7 +386,13 @@ def _kind_of_line(line: str) -> Kind | None:
     """Return the kind of key that a line of a text is; None for a malformed uid."""
     if read_uid(line):
         return "uid"
-    return "url" if "://" in line else "hash" if re.fullmatch(r"-?\d{1,20}", line) else None
+    looks: dict[Kind, str] = {
+        "url": "://",
+        "hash": r"^-?\d{1,20}$",
+        "sha256": PATTERNS["sha256"],
+        "domain": PATTERNS["domain"],
+    }
+    return next((kind for kind, pattern in looks.items() if re.search(pattern, line.lower())), None)
 
 
 @contextmanager
@@ -434,8 +462,8 @@ def _numbers(column: pa.Array, name: str, spelled: bool) -> npt.NDArray[np.float
     """Return the n numbers of a column, or that its strings spell, shape (n,); NaN for missing ones."""
     if spelled:
         texts = pc.utf8_trim_whitespace(column)
-        texts = pc.if_else(pc.is_in(texts, _MISSING), None, texts)
-        if pc.all(pc.is_in(texts.drop_null(), _TRUTH)).as_py():
+        texts = pc.if_else(pc.is_in(texts, pa.array(pa.csv.ConvertOptions().null_values)), None, texts)
+        if pc.all(pc.is_in(texts.drop_null(), pa.array(_TRUTH))).as_py():
             column = texts.cast(pa.bool_())
         else:
             try:

@@ -72,6 +72,7 @@ class Pool:
         scale: the pool is a 1:scale model of the paper's; size and budget shrink by it.
         hidden: metadata columns that only ``oracle`` may read.
         nsfw: values of the column ``nsfw`` of samples that are kept; () for all, and no such column is needed.
+        exclude: files with the pairs that scores lack, see `excluded_uids`.
 
     Raises:
         UserError: when `url` is not a folder of shards.
@@ -85,6 +86,7 @@ class Pool:
         scale: PositiveInt = 1,
         hidden: Sequence[str] = (),
         nsfw: Sequence[str] = (),
+        exclude: str | Sequence[str] = (),
     ) -> None:
         self.name = name
         self.url = str(url).rstrip("/")
@@ -92,6 +94,7 @@ class Pool:
         self.scale = scale
         self.hidden = frozenset(hidden)
         self.nsfw = sorted(nsfw)
+        self.exclude = [exclude] if isinstance(exclude, str) else list(exclude)
         self._tars, self._metadata = find_shards(self.url)
         if not self._tars and not self._metadata:
             raise UserError(

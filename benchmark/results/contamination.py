@@ -13,7 +13,7 @@ from benchmark.core.cached_files import intact, read_cached
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import cache_folder, write_cached
 from benchmark.core.pixel_workers import expect_images
-from benchmark.core.uids import UidArray, decode_uids, encode_uids, find_uids, unite_uids
+from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uids, find_uids, unite_uids
 from benchmark.models.clip_models import ClipModel, load_clip
 from benchmark.pool.content import find_images
 from benchmark.pool.pool import Pool
@@ -78,6 +78,12 @@ def embed_images(clip: ClipModel, images: Sequence[Item | LabelledImage], title:
         StoredImages(images, title), partial(stack_pixels, clip.preprocess), EMBEDDED_AT_ONCE, clip.device
     )
     return np.concatenate([clip.embed_pixels(pixels) for pixels in batches])
+
+
+def contaminated(pool: Pool, sets: Iterable[EvaluationSet | ClassificationSet]) -> UidArray:
+    """Return the sorted uids of the pairs of a local pool with the bytes of an evaluation image."""
+    found = _same_bytes(pool, {of_set.name: of_set.image_files() for of_set in sets})
+    return unite_uids([np.empty(0, UID_DTYPE), *found.values()])
 
 
 def contamination(

@@ -18,6 +18,13 @@ from benchmark.run.config import TYPED
 from benchmark.run.job import Job, with_disk
 
 INDENT = " " * 11
+# Lists with links to images of child abuse, in the name or the address of a pool; "relaion" is a re-released one.
+WITHDRAWN = re.compile(r"(?<!re)laion[-_]?(400m|[125]b)", re.IGNORECASE)
+RE_RELEASED = (
+    "LAION withdrew LAION-400M and LAION-5B in December 2023: they link to images of child abuse (Thiel 2023). Take"
+    " Re-LAION-5B (https://laion.ai/blog/relaion-5b), or keep the pairs whose urls it lists with filter=uid_list, and"
+    " leave out removed ones with pool.exclude=FILE (docs/exchange.md)"
+)
 WIDTH = 110  # columns, if the terminal is not narrower
 Found = Mapping[str, Sequence[Requirement]]
 
@@ -37,6 +44,10 @@ def doctor(*jobs: Job) -> None:
         if here or (part.startswith("filter") and not of_part):
             there.append(part if every else f"{part} ({', '.join(here)})")
     _print(f"there      {', '.join(there)}")
+    if any(
+        WITHDRAWN.search(f"{job.cfg.pool.name} {job.listed_pool and job.listed_pool.url}") for job in jobs
+    ):
+        _print(f"consent    {RE_RELEASED}")
     absent = print_needs(found)
     later = {r.detail: r for r in absent if r.make or r.state is State.FIRST_USE}.values()
     total, unknown = sum(r.size for r in later), sum(bool(r.make) and not r.size for r in later)

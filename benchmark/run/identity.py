@@ -63,6 +63,9 @@ def make_run_id(job: Job, captions: str | None) -> str:
             model["training"] = recipe_key(model["training"], model_class.workers_in_keys)
     if captions is not None:
         identity["captions"] = captions
+    identity["pool"].pop("exclude", None)
+    if job.left_out:
+        identity["left out"] = job.left_out
     names = [cfg.pool.name, job.choices["filter"]]
     if job.choices["selector"] != "best":
         names.append(job.choices["selector"])
@@ -103,6 +106,7 @@ def make_protocol(job: Job) -> Protocol:
         "pool": str(_content(job)),
         SIZE: f"{job.k:,} pairs" if job.k else f"{samples} pairs that pass".replace("%", "% of the"),
     }
+    facts |= {f"left out as {reason}": pairs for reason, pairs in job.left_out.items()}
     for name, model in job.models.items():
         facts |= flat_facts(name, model.identity())
     facts |= {f"evaluation.{s.name}": f"{len(s):,} images, {s.fingerprint()}" for s in job.evaluation_sets}

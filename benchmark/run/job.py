@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
+from benchmark.core.batch import CONTAMINATED, EXCLUDED
 from benchmark.core.devices import check_computed, device_type, resolve_device
 from benchmark.core.disk import disk_space, require_writable
 from benchmark.core.errors import MistakesError, UserError, disk_errors_as_one_line, panics_as_errors
+from benchmark.core.hashes import hash_bytes
 from benchmark.core.launch import is_main_process, lost_processes_as_one_line
 from benchmark.core.output_folder import DEPTH, writable_folder
 from benchmark.core.paths import cache_dir
@@ -33,6 +35,7 @@ from benchmark.core.requirements import (
     provide,
 )
 from benchmark.core.storage import check_writable
+from benchmark.pool.exclusion import excluded_uids, exclusion_lists
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.results.protocol import LIMIT
 from benchmark.results.trackers import NoTracker, Tracker
@@ -59,6 +62,7 @@ if TYPE_CHECKING:  # plans, checks and selections from cached scores need no tor
     import torch
 
     from benchmark.core.bounds import Bounds
+    from benchmark.core.uids import UidArray
     from benchmark.engine.base import Engine
     from benchmark.pool.pool import Pool
     from benchmark.selection.selection import Selector
@@ -176,14 +180,39 @@ class Job:
         tracker: Tracker = hydra.utils.instantiate(self.cfg.tracker) if is_main_process() else NoTracker()
         return tracker
 
+    @cached_property
+    def contaminated(self) -> UidArray | None:
+        """The sorted uids of the pairs with an evaluation image, if these are left out; else None."""
+        if not self.cfg.selection.exclude_contaminated:
+            return None
+        if not (self.pool.tars and self.pool.is_local):
+            raise UserError(
+                f"selection.exclude_contaminated compares images, and those of pool {self.pool.name} are not on this"
+                " machine; download them, or leave it out"
+            )
+        from benchmark.results.contamination import contaminated
+
+        return contaminated(self.pool, self.evaluation_sets)
+
+    @cached_property
+    def left_out(self) -> dict[str, str]:
+        """The number and a hash of the pairs that are left out before a selection, by reason; empty without any."""
+        found = {CONTAMINATED: self.contaminated, EXCLUDED: excluded_uids(self.pool)}
+        return {
+            reason: f"{len(uids):,} pairs, {hash_bytes(uids.tobytes(), 12)}"
+            for reason, uids in found.items()
+            if uids is not None
+        }
+
     @property
     def validates(self) -> bool:
         """Whether a model is validated while it trains."""
         return any(model.training.validate_every for model in self.models.values())
 
     def leave_out_evaluation_sets(self) -> None:
-        """Evaluate nothing: the folders of evaluation sets need not be set."""
-        OmegaConf.update(self.cfg, "evalset", {}, merge=False)
+        """Evaluate nothing: the folders of evaluation sets need not be set, unless their images are left out."""
+        if not self.cfg.selection.exclude_contaminated:
+            OmegaConf.update(self.cfg, "evalset", {}, merge=False)
 
     def check(self) -> None:
         """Raise `UserError` with everything that is missing or wrong, the pool first; log what comes on first use.
@@ -236,6 +265,8 @@ class Job:
     def requirements(self, task: str) -> dict[str, list[Requirement]]:
         """Return what the command needs if its task is `task`, by part, as ``filter=icc``; nothing is made for it."""
         needed = self.needs(task)
+        if "size" in needed and self.cfg.selection.exclude_contaminated:
+            needed |= {"evalset"}
         if not is_main_process():  # the other processes of a launch only train
             needed &= {"budget", "downstream", "cache"}
         found = {}
@@ -318,6 +349,8 @@ def _or_error(name: str, find: Callable[[], Iterable[Requirement]]) -> Found:
 def _pool(job: Job) -> Found:
     pool = job._find_pool()
     yield Requirement(pool.name, State.PRESENT, pool.url)
+    if pool.exclude:
+        exclusion_lists(pool)  # checks them
 
 
 def _built(make: Callable[[Job], object], job: Job) -> Iterable[Requirement]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmark.core.batch import CONTAMINATED
 from benchmark.core.bounds import Bounds
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import cache_folder
@@ -52,6 +53,8 @@ def select_pairs(job: Job, table: ScoreTable) -> Selected:
         paper, here = f"{job.k * job.pool.scale:,}", f"{job.k:,}"
         log.info("size: %s pairs of the paper's pool are %s here (scale 1:%d)", paper, here, job.pool.scale)
     log.info("score: %s", score_folder(job.pool, job.filter))
+    if job.contaminated is not None:
+        table = table.without(job.contaminated, CONTAMINATED)
     return write_chosen(job, table, choose(job, table, {}), {})
 
 
@@ -137,6 +140,8 @@ def subset_path(job: Job) -> Path:
         suffix = f"-{job.choices['selector']}-{hash_json([resolved(job.cfg.selector), epochs], 8)}"
     if bounds := job.bounds:
         suffix += f"-within-{hash_json(asdict(bounds), 8)}"
+    if job.left_out:
+        suffix += f"-without-{hash_json(job.left_out, 8)}"
     name = f"{job.filter.key()}{suffix}-{size}-seed{job.seed}.npy"
     return cache_folder("selections", job.pool.key, shards_key(job.pool, job.filter)) / name
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core import batch
-from benchmark.core.batch import DUPLICATE_UID, counts
+from benchmark.core.batch import DUPLICATE_UID, EXCLUDED, counts
 from benchmark.core.cached_files import intact
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
@@ -19,6 +19,7 @@ from benchmark.core.uids import (
     UID_DTYPE,
     UidArray,
     UidIndex,
+    find_uids,
     first_of_each,
     read_subset,
     sort_uids,
@@ -26,9 +27,10 @@ from benchmark.core.uids import (
 )
 from benchmark.core.usage import Seconds, now, since
 from benchmark.engine.base import Engine
+from benchmark.pool.exclusion import excluded_uids
 from benchmark.pool.pool import Pool
 from benchmark.scoring.corpus_fit import fit_on_corpus
-from benchmark.scoring.score_folder import save_survivors, score_paths
+from benchmark.scoring.score_folder import save_survivors, score_paths, scored_shards
 from benchmark.scoring.score_parts import (
     SCORING,
     add_filters,
@@ -46,18 +48,46 @@ from filters.embeddings.corpus import CorpusFilter
 
 log = logging.getLogger(__name__)
 # Not lost: left out by a setting of the pool or by the filter, never downloaded, or there twice.
-BY_DESIGN = {batch.NSFW, batch.DOWNLOAD_FAILED, batch.DUPLICATE_UID, batch.NO_SCORE, batch.NO_CLUSTER}
+BY_DESIGN = {
+    batch.NSFW,
+    batch.DOWNLOAD_FAILED,
+    batch.DUPLICATE_UID,
+    batch.NO_SCORE,
+    batch.NO_CLUSTER,
+    EXCLUDED,
+}
 SHARDS = {batch.SHARD_CORRUPT, batch.SHARD_EMPTY}  # count shards, not pairs
 
 
-def score_pool(pool: Pool, scorer: Filter, engine: Engine, survivors: Path | None = None) -> ScoreTable:
-    """Score every sample of `pool`, or read the parts that an earlier run wrote (see `score_paths`).
+def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
+    """Score every sample of `pool` that is not excluded, or read the parts that an earlier run wrote.
 
-    A filter whose scores depend on the corpus is fitted on the `survivors`, by default the whole pool, and scores
-    them. Other scores are of the whole pool, and shared by all cascades. Raises `UserError` when the filter needs
-    what the pool does not have, or reads what the pool hides.
+    Pairs on a list of `Pool.exclude` have no part in corpus statistics, ranks or the table. Cached scores and
+    features that do not depend on the corpus stay when a list changes. Raises `UserError` when the filter needs what
+    the pool does not have, or reads what the pool hides.
     """
     check_columns(pool, scorer)
+    excluded, survivors = excluded_uids(pool), None
+    if excluded is None:
+        return score_among(pool, scorer, engine, None)
+    if len(excluded) and scorer.corpus_dependent:
+        survivors = save_survivors(pool, _uids_without(pool, scorer, excluded))
+    return score_among(pool, scorer, engine, survivors).without(excluded, EXCLUDED)
+
+
+def _uids_without(pool: Pool, scorer: Filter, excluded: UidArray) -> UidArray:
+    """Return the sorted uids of the pool without some of them."""
+    batches = (b for s in scored_shards(pool, scorer) for b in pool.batches(s, frozenset(), 65536, Counter()))
+    uids = unite_uids([np.empty(0, UID_DTYPE), *(batch.uids for batch in batches)])
+    return uids[find_uids(excluded, uids) < 0]
+
+
+def score_among(pool: Pool, scorer: Filter, engine: Engine, survivors: Path | None) -> ScoreTable:
+    """Score the pool, or read its parts (see `score_paths`).
+
+    A filter whose scores depend on the corpus is fitted on the `survivors`, by default the whole pool, and scores
+    them. Other scores are of the whole pool, and shared by all cascades.
+    """
     if not scorer.corpus_dependent:
         survivors = None
     parts = score_paths(pool, scorer, survivors)
@@ -133,7 +163,7 @@ def _score_composite(
             log.info("score: %s of %s pairs reach %s", f"{len(kept):,}", f"{len(uids):,}", name)
             left = save_survivors(pool, kept)
         combining += since(started)
-        tables.append(score_pool(pool, part, engine, left))
+        tables.append(score_among(pool, part, engine, left))
     started = now()
     uids, columns = _join_among(tables, survivors)
     scores = scorer.combine(columns, uids)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +43,16 @@ class ScoreTable:
     def of_uids(self, uids: UidArray) -> "ScoreTable":
         """Return the scores of some of the samples, given by their uids (k,), sorted, each once."""
         return ScoreTable(uids, self.scores[find_uids(self.uids, uids)])
+
+    def without(self, uids: UidArray, reason: str) -> "ScoreTable":
+        """Return the table without some pairs of the pool, given by their uids (m,), counted as drops by `reason`."""
+        rows = find_uids(self.uids, uids)
+        kept = np.ones(len(self), bool)
+        kept[rows[rows >= 0]] = False
+        drops = self.drops + Counter({reason: len(uids)})
+        return (
+            replace(self, uids=self.uids[kept], scores=self.scores[kept], drops=drops) if len(uids) else self
+        )
 
     def to_arrow(self, uids: UidArray | None = None) -> pa.Table:
         """Return ``uid, url, caption, score`` of these uids (k,), by default of all pairs, in the pool's order.

@@ -16,7 +16,13 @@ BYTES_PER_PAIR = 8_100  # with images of 128 pixels, measured
 log = logging.getLogger(__name__)
 
 
-def demo_pool(name: Name, scale: PositiveInt, hidden: Sequence[str], demo: DemoConfig) -> Pool:
+def demo_pool(
+    name: Name,
+    scale: PositiveInt,
+    hidden: Sequence[str],
+    demo: DemoConfig,
+    exclude: str | Sequence[str] = (),
+) -> Pool:
     """Return the demo pool with the settings `demo`. Raises `OnFirstUseError` if it is not drawn yet.
 
     Args:
@@ -24,13 +30,14 @@ def demo_pool(name: Name, scale: PositiveInt, hidden: Sequence[str], demo: DemoC
         scale: divisor of size and budget, as the demo is a 1:`scale` model of the paper's pool.
         hidden: metadata columns that only the oracle filter may read.
         demo: settings of the demo.
+        exclude: files with the pairs that scores lack.
     """
     root = demo_root(demo)
     if not intact(root):
         size = demo.pairs * BYTES_PER_PAIR
         drawn = f"{demo.pairs:,} pairs will be drawn into {root}, {size / 1e6:,.0f} MB"
         raise OnFirstUseError(drawn, size, root, partial(_draw, demo))
-    return Pool(name, str(root), scale=scale, hidden=hidden)
+    return Pool(name, str(root), scale=scale, hidden=hidden, exclude=exclude)
 
 
 def demo_evaluation_set(name: Name, captioning: bool, retrieval: bool, demo: DemoConfig) -> EvaluationSet:

@@ -164,7 +164,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "no rows": (lambda of: write(of / "0.parquet", slice(0), "uid"), "is empty; give files with rows"),
     "no key": (
         lambda of: parquet(of / "0.parquet", id=UIDS, score=SCORES),
-        "must have a column uid, url, hash or caption as the key; its columns are id, score",
+        "must have a column uid, url, hash, caption, md5, sha256 or domain as the key; its columns are id, score",
     ),
     "malformed": (
         lambda of: parquet(of / "1.parquet", uid=["a"], score=[1.0]),

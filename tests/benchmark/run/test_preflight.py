@@ -138,6 +138,17 @@ def test_doctor_draws_nothing(run: Run) -> None:
     assert list(cache_dir().rglob("*.json")) == list(cache_folder("trials").iterdir())
 
 
+@pytest.mark.parametrize("name", ["laion400m_8m", "my_LAION-2B-en", "relaion2B-en-research-safe"])
+def test_doctor_points_users_of_withdrawn_lists_to_the_re_released_one(
+    name: str, run: Run, tmp_path: Path
+) -> None:
+    write_metadata(tmp_path / "pool" / "a.parquet", rows(5))
+    done = run("task=doctor", "pool=img2dataset", f"pool.name={name}", f"pool.url={tmp_path / 'pool'}")
+    assert ("Re-LAION-5B (https://laion.ai/blog/relaion-5b)" in " ".join(done.stdout.split())) == (
+        "relaion" not in name
+    )
+
+
 def test_doctor_ends_with_commands_for_a_whole_sweep(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from benchmark.engine.workers import Usage, record_workers
 from benchmark.pool.pool import Pool
 from benchmark.scoring import corpus_fit
 from benchmark.scoring.score_folder import fit_folder, remove_scores, save_survivors
-from benchmark.scoring.score_pool import fit_filter, score_pool
+from benchmark.scoring.score_pool import fit_filter, score_among, score_pool
 from filters.base import Features
 from filters.embeddings.corpus import CorpusFilter, PieceWork
 from filters.near_duplicates import NearDuplicates
@@ -129,7 +129,7 @@ def test_scores_are_the_same_whatever_the_shards(name: str, pool: Pool, tmp_path
     assert (one.uids == two.uids).all()
     assert np.abs(one.scores - two.scores).max() < 1e-6
     some = save_survivors(pool, one.uids[:5])
-    assert (score_pool(pool, scorer(name), LocalEngine("cpu", 1), some).uids == one.uids[:5]).all()
+    assert (score_among(pool, scorer(name), LocalEngine("cpu", 1), some).uids == one.uids[:5]).all()
     assert fit_folder(pool, scorer(name), some) != fit_folder(pool, scorer(name), None)
 
 
