@@ -4,12 +4,13 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmark.core.batch import Batch
 from benchmark.core.cached_files import intact
+from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.keyed_rows import KeyedRows
 from benchmark.core.paths import cache_folder
@@ -17,7 +18,7 @@ from benchmark.core.progress import tracked
 from benchmark.core.uids import (
     UID_DTYPE,
     UidArray,
-    find_uids,
+    UidIndex,
     make_uids,
     read_subset,
     unite_uids,
@@ -58,40 +59,38 @@ def exclusion_lists(pool: Pool) -> tuple[list[KeyedRows], list[Shard]]:
 
 
 def _find(pool: Pool, shards: Sequence[Shard], lists: Sequence[KeyedRows]) -> UidArray:
-    """Return the sorted uids of the pairs that are on one of the lists."""
+    """Return the sorted uids of the pairs that are on one of the lists, whose keys are in memory."""
     needs = frozenset[str]().union(*(rows.needs for rows in lists))
-    domains = [_read_keys(rows) if rows.kind == "domain" else None for rows in lists]
-    uids = [np.empty(0, UID_DTYPE)]
-    found: list[list[npt.NDArray[Any]]] = [
-        [] for _ in lists
-    ]  # masks of pairs below a domain, or the keys of pairs
+    indices = [UidIndex(_read_keys(rows)) for rows in lists]
+    excluded, totals, count = [np.empty(0, UID_DTYPE)], np.zeros(len(lists), np.int64), 0
     for shard in tracked("exclude", shards, len(shards), "shards"):
         for batch in pool.batches(shard, needs, BATCH, Counter()):
-            uids.append(batch.uids)
-            for rows, listed, parts in zip(lists, domains, found, strict=True):
-                parts.append(rows.keys_of(batch) if listed is None else _below(batch.columns["url"], listed))
-    everything = np.concatenate(uids)
-    excluded = []
-    for rows, listed, parts in zip(lists, domains, found, strict=True):
-        matched = np.concatenate(parts) if listed is not None else rows.match(np.concatenate(parts)).listed
+            on_lists = [_listed(batch, rows, index) for rows, index in zip(lists, indices, strict=True)]
+            excluded.append(batch.uids[np.logical_or.reduce(on_lists)])
+            totals += [listed.sum() for listed in on_lists]
+            count += len(batch)
+    for rows, total in zip(lists, totals.tolist(), strict=True):
         source = ", ".join(rows.sources)
-        log.info(
-            "pool: %s of %s pairs are on pool.exclude=%s", f"{matched.sum():,}", f"{len(matched):,}", source
-        )
-        if not matched.any():
+        log.info("pool: %s of %s pairs are on pool.exclude=%s", f"{total:,}", f"{count:,}", source)
+        if not total:
             log.warning("pool: no pair has a %s of pool.exclude=%s; is it of this pool?", rows.kind, source)
-        excluded.append(everything[matched])
     return unite_uids(excluded)
 
 
 def _read_keys(rows: KeyedRows) -> UidArray:
-    return unite_uids([np.empty(0, UID_DTYPE), *(keys for keys, _ in rows.batches())])
+    keys = np.concatenate([np.empty(0, UID_DTYPE), *(keys for keys, _ in rows.batches())])
+    if not len(keys):
+        raise UserError(f"pool.exclude={', '.join(rows.sources)} is empty; give a file with rows")
+    return keys
 
 
-def _below(urls: npt.NDArray[Any], domains: UidArray) -> npt.NDArray[np.bool_]:
-    """Return which of n urls, shape (n,), have a host that is one of the domains, or below one."""
-    hosts = [match[1].lower().rstrip(".") if (match := _HOST.match(str(url))) else "" for url in urls]
+def _listed(batch: Batch, rows: KeyedRows, index: UidIndex) -> npt.NDArray[np.bool_]:
+    """Return which of n pairs, shape (n,), are on a list, or have a host that is one of its domains or below one."""
+    if rows.kind != "domain":
+        return np.asarray(index.find(rows.keys_of(batch)) >= 0)
+    urls = map(str, batch.columns["url"].tolist())
+    hosts = [match[1].lower().rstrip(".") if (match := _HOST.match(url)) else "" for url in urls]
     names = [(host, host.split(".", level)[-1]) for host in {*hosts} for level in range(host.count(".") + 1)]
-    rows = find_uids(domains, make_uids(name.encode() for _, name in names))
-    listed = {host for (host, _), row in zip(names, rows.tolist(), strict=True) if row >= 0}
+    found = index.find(make_uids(name.encode() for _, name in names)).tolist()
+    listed = {host for (host, _), row in zip(names, found, strict=True) if row >= 0}
     return np.array([host in listed for host in hosts], bool)
