@@ -1,4 +1,4 @@
-"""What ``task=reshard`` writes, as others read it: open_clip's own trainer, `datasets` and `mlcroissant`."""
+"""Folders of ``task=reshard`` and ``task=publish`` as others read them: open_clip, `datasets` and `mlcroissant`."""
 
 import os
 import re
@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmark.core.batch import Batch
 from benchmark.core.hashes import hash_file
-from benchmark.core.uids import decode_uids, read_subset
+from benchmark.core.uids import decode_uids, encode_uids, read_subset
+from benchmark.scoring import published
+from filters.random import Random
 from tests.command_line import run_main
 from tests.demos import demo_model
 from tests.pools import rows, write_pool
@@ -92,3 +95,16 @@ def test_datasets_and_mlcroissant_read_a_folder_whose_writing_was_killed(
     (tar,) = described.file_objects
     assert tar.sha256 == hash_file(folder / tar.content_url)
     assert [field.name for field in described.record_sets[0].fields] == ["key", "image", "uid", "caption"]
+
+
+def test_datasets_read_published_scores_of_several_files(
+    reshard: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    monkeypatch.setattr(published, "ROWS", 10)
+    assert run_main("task=publish", *reshard[1:5], f"task.output={tmp_path / 'scores'}") == 0
+    read = datasets.load_dataset(str(tmp_path / "scores"), split="train", cache_dir=str(tmp_path / "cache"))
+    assert read.column_names == ["uid", "url_hash", "score"]
+    scores = Random(0).score(Batch(encode_uids(read["uid"]), [""] * 24))
+    assert list(read["score"]) == scores.tolist()
