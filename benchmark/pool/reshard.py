@@ -1,6 +1,5 @@
 """Write a subset as a separate pool: new tars that DataComp's train script accepts, and metadata."""
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -13,17 +12,15 @@ from benchmark.core.hashes import hash_bytes, hash_json
 from benchmark.core.locks import locked
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.progress import tracked
-from benchmark.core.storage import open_file
 from benchmark.core.uids import UID_DTYPE, UidArray, write_subset
 from benchmark.engine.base import Engine
-from benchmark.pool.croissant import FILE, croissant
 from benchmark.pool.pool import Pool
 from benchmark.pool.subset import ShardSamples
 from benchmark.pool.subset_writer import NAME, OutputTar, WriteTar, copy_metadata
 from benchmark.pool.tar_index import Integers
 
 SHARD_SIZE = 10_000  # samples per tar
-VERSION = 4  # raised when the same samples get other files
+VERSION = 3  # raised when the same samples get other files
 META, IDENTITY = "meta.json", "stamped_samples"  # the file, and its field that identifies the samples
 _LAST = "sample_ids.npy"
 
@@ -41,7 +38,7 @@ def reshard(
 
     The images and other members of a sample are copied byte for byte. Its JSON keeps all fields, with the uid, the
     caption that counts and a `stamp`. Next to the tars: ``metadata/*.parquet``, ``sizes.json`` (samples per tar),
-    ``croissant.json``, ``meta.json`` (shards, identity), written first, and ``sample_ids.npy``, written last.
+    ``meta.json`` (shards, identity), which is written first, and ``sample_ids.npy``, written last.
     Files that an earlier, killed call has written are kept.
 
     Args:
@@ -74,24 +71,15 @@ def reshard(
         for number, (start, end) in enumerate((start, start + shard_size) for start in starts)
         if f"{NAME.format(number)}.tar" not in names
     ]
-    sizes = {f"{NAME.format(n)}.tar": min(shard_size, len(uids) - start) for n, start in enumerate(starts)}
-    hashes = {name: _hash(f"{folder.location}/shards/{name}") for name in sizes if name in names}
     if tars:
         write = WriteTar(pool, sum(len(tar.unlisted) for tar in tars), every_member, identity)
-        hashes |= tracked("reshard", engine.run(write, tars), len(tars), "shards")
+        for _ in tracked("reshard", engine.run(write, tars), len(tars), "shards"):
+            pass
+    sizes = {f"{NAME.format(n)}.tar": min(shard_size, len(uids) - start) for n, start in enumerate(starts)}
     folder.write_text("shards/sizes.json", json.dumps(sizes))
-    description = croissant(
-        f"{len(uids):,} pairs of {source.name}", {f"shards/{n}": hashes[n] for n in sizes}
-    )
-    folder.write_text(FILE, json.dumps(description, indent=1))
     with folder.write(_LAST) as path:
         write_subset(path, uids)
     return len(uids)
-
-
-def _hash(url: str) -> str:
-    with open_file(url, ahead=True) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _slice(

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import from_numpy
-from benchmark.core.hashes import hash_file
 from benchmark.core.images import IMAGE_EXTENSIONS
 from benchmark.core.output_folder import OutputFolder
 from benchmark.core.tar_members import BLOCK, tar_blocks
@@ -60,7 +59,7 @@ class OutputTar:
     unlisted: npt.NDArray[np.bool_]
 
 
-class WriteTar(Work[OutputTar, tuple[str, str]]):
+class WriteTar(Work[OutputTar, None]):
     """Writes one tar, with one sample in memory at a time.
 
     Args:
@@ -76,8 +75,8 @@ class WriteTar(Work[OutputTar, tuple[str, str]]):
         self.every_member = every_member
         self.identity = identity
 
-    def __call__(self, tar: OutputTar) -> tuple[str, str]:
-        """Write the tar, and the fields of the samples that no metadata lists; return its name and SHA-256."""
+    def __call__(self, tar: OutputTar) -> None:
+        """Write the tar, and the fields of the samples that no metadata lists."""
         name = NAME.format(tar.number)
         with tar.folder.write(f"shards/{name}.tar") as path:
             with path.open("wb", buffering=_BUFFER) as output:
@@ -85,13 +84,11 @@ class WriteTar(Work[OutputTar, tuple[str, str]]):
                 rows = [fields for fields, unlisted in copies if unlisted]
                 size = output.tell() + 2 * BLOCK  # `tarfile` ends a tar in the same way
                 output.write(bytes(-size % tarfile.RECORDSIZE + 2 * BLOCK))
-            sha256 = hash_file(path)
             if rows:  # the fields of samples that no metadata parquet lists
                 columns = dict.fromkeys(field for row in rows for field in row if field != "caption")
                 table = {field: _column([row.get(field) for row in rows]) for field in columns}
                 table["text"] = _column([row["caption"] for row in rows])
                 _write_tables(tar.folder, f"{METADATA}/tar-{name}.parquet", iter([pa.table(table)]))
-        return f"{name}.tar", sha256
 
     def _copies(self, tar: OutputTar, output: BinaryIO) -> Iterator[Fields]:
         """Write each sample to `output`; yield the fields of its JSON."""
