@@ -55,7 +55,7 @@ from benchmark.scoring.shard_work import extract_shared
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
-SELECTING = ("score", "select", "export", "train", "run", "reshard")
+SELECTING = ("score", "publish", "select", "export", "train", "run", "reshard")
 State = Literal["done", "skipped", "failed", "not run"]
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmark.core.batch import SampleError
+from benchmark.core.batch import Batch, SampleError
 from benchmark.core.errors import UserError
 from benchmark.core.paths import atomic_write
 from benchmark.core.progress import tracked
@@ -67,14 +67,25 @@ def read_captions(path: Path) -> Iterator[str]:
 
 def pair_tables(pool: Pool, uids: UidArray, scores: Scores) -> Iterator[pa.Table]:
     """Yield ``uid, url, caption, score`` of each batch of the pool; of a uid that occurs several times the first."""
+    for rows, batch, urls in read_pairs(pool, uids, "captions"):
+        columns = [decode_uids(batch.uids), urls, batch.texts, scores[rows]]
+        yield pa.table(columns, schema=SCHEMA)
+
+
+def read_pairs(
+    pool: Pool, uids: UidArray, title: str
+) -> Iterator[tuple[npt.NDArray[np.int64], Batch, list[str | None]]]:
+    """Yield the pairs of each batch of the pool: their rows in `uids`, captions, and urls; None for no url.
+
+    Of a uid that occurs several times the first counts. The `title` is of the progress bar.
+    """
     listed = pool.shards(_TEXT)
     # Filters of images choose from tars, which may hold pairs that the metadata lacks.
     shards = [*listed, *(tar for tar in pool.tars if pool.is_local and tar not in listed)]
     # Shards with captions are enough: a pool without urls can be exported, too.
-    found = pool.find(uids, tracked("captions", shards, len(shards), "shards"), _TEXT | {"url"})
+    found = pool.find(uids, tracked(title, shards, len(shards), "shards"), _TEXT | {"url"})
     for rows, batch in found:
-        columns = [decode_uids(batch.uids), list(map(_url, batch.columns["url"])), batch.texts]
-        yield pa.table([*columns, scores[rows]], schema=SCHEMA)
+        yield rows, batch, list(map(_url, batch.columns["url"]))
 
 
 def _url(value: Any) -> str | None:

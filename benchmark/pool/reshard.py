@@ -106,7 +106,7 @@ def check_unused(location: str | Path, identity: str | None = None) -> None:
     if identity is None:
         names = {name for name in names if not re.fullmatch(r"epoch\d+", name)}  # each is checked by itself
     if names and (begun is None or (identity is not None and begun != identity)):
-        held = "another subset" if begun else "other files"
+        held = "the output of another command" if begun else "other files"
         raise UserError(f"task.output={location} holds {held}; give an empty folder, or delete it")
 
 

@@ -455,6 +455,7 @@ TRAIN = SELECT | {"budget", "captions", "downstream", "tracker", "training.shard
 # The parts of a command that each task needs.
 NEEDS = {
     "score": SCORE,
+    "publish": SCORE | {"task.output"},
     "select": SELECT,
     "reshard": SELECT | {"task.output"},
     "export": SELECT | {"task.output"},

@@ -1,6 +1,13 @@
 """``task=reshard task.output=FOLDER``: write the selected samples as tars that DataComp's train script accepts."""
 
-from benchmark.pool.reshard import check_unused
+import json
+from collections import Counter
+
+from benchmark.core.output_folder import OutputFolder
+from benchmark.pool.pairs import Written
+from benchmark.pool.reshard import SHARD_SIZE, check_unused
+from benchmark.results.report.croissant import croissant
+from benchmark.results.report.data_card import data_card
 from benchmark.run.job import Job
 from benchmark.run.open_samples import open_readable, write_shards
 from benchmark.run.output import print_result
@@ -17,5 +24,13 @@ def reshard(job: Job) -> None:
     for number, uids in enumerate(epochs):
         location = f"{folder}/epoch{number:03d}" if len(epochs) > 1 else folder
         count = write_shards(job.pool, subset.pool, uids, location, job.engine, every_member=members)
+        written, tars = Written(count, 0), -(-count // SHARD_SIZE)
+        card = data_card(selected.manifest, written, [], {}, Counter(), [], tars)
+        output, name = (
+            OutputFolder(location),
+            f"{count:,} pairs of {job.pool.name} by {selected.manifest.filter}",
+        )
+        output.write_text("README.md", card)
+        output.write_text("croissant.json", json.dumps(croissant(name), indent=1))
         print_result(f"wrote {count:,} of {len(uids):,} samples")
     print_result(folder)

@@ -102,6 +102,7 @@ def test_a_password_in_a_url_is_written_nowhere(run: Any, tmp_path: Path, cache:
             ("task=select", "size.samples=30", here),
             ("task=export", "size.samples=30", here),
             ("task=reshard", "size.samples=30", here, f"task.output={tmp_path / 'out'}"),
+            ("task=publish", here, f"task.output={tmp_path / 'scores'}"),
             ("task=doctor", "size.samples=30", here, "evalset=demo"),
             ("task=select", "size.samples=31", here),
             ("task=select", "size.samples=30,31", here),
@@ -112,6 +113,6 @@ def test_a_password_in_a_url_is_written_nowhere(run: Any, tmp_path: Path, cache:
             "pool=img2dataset", "filter=no_filter", "engine.workers=1", f"results_dir={tmp_path / 'results'}",
         ]  # fmt: skip
         done = [run(*command, *common) for command in commands]
-    assert [of.returncode for of in done][:3] == [0, 0, 0], done[0].stderr + done[2].stderr
+    assert [of.returncode for of in done][:4] == 4 * [0], done[0].stderr + done[2].stderr
     assert not any(SECRET in of.stdout + of.stderr for of in done)
     assert list(secrets(cache, tmp_path)) == []

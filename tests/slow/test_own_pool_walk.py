@@ -64,6 +64,7 @@ def test_the_walk(run: Run, nested: Path, s3: Any, lexicon: list[str]) -> None:
         assert not server.sent(".tar")  # captions are in the metadata
         done = run(*WALK, *on_web, "task=reshard", "task.output=s3://bucket/out")
         assert last_line(done) == "s3://bucket/out"
+        assert b"shards/{00000000..00000000}.tar" in s3.cat("bucket/out/README.md")
         assert "secret" not in done.stdout + done.stderr
         assert server.sent(".tar") == sum(path.stat().st_size for path in nested.rglob("*.tar"))
     s3.put(str(nested), "bucket/pool", recursive=True)
@@ -107,6 +108,10 @@ def test_results_and_exports_on_s3(run: Run, nested: Path, s3: Any, lexicon: lis
     export = [*WALK, *lexicon, f"pool.url={nested}", "task=export", "task.output=s3://bucket/export", results]
     assert last_line(run(*export)) == "s3://bucket/export"
     assert s3.exists("bucket/export/subset.parquet")
+    publish = [*WALK, *lexicon, f"pool.url={nested}", "task=publish", "task.output=s3://bucket/scores"]
+    for _ in range(2):  # the second command has nothing left to do
+        assert last_line(run(*publish)) == "s3://bucket/scores"
+    assert s3.exists("bucket/scores/scores-00000.parquet")
     assert not Path("s3:").exists()
 
 

@@ -228,7 +228,9 @@ def test_a_killed_call_goes_on(
 def test_a_used_folder_is_not_written_to(pool: Pool, tmp_path: Path) -> None:
     write(pool, CHOSEN, tmp_path / "out")
     before = contents(tmp_path / "out")
-    with pytest.raises(UserError, match="out holds another subset; give an empty folder, or delete it"):
+    with pytest.raises(
+        UserError, match="out holds the output of another command; give an empty folder, or delete it"
+    ):
         write(pool, [1, 2], tmp_path / "out")
     assert contents(tmp_path / "out") == before
     with pytest.raises(UserError, match="pool holds other files; give an empty folder, or delete it"):

@@ -52,6 +52,17 @@ def test_the_card_has_only_what_is_known() -> None:
     without_urls = made(written=Written(2000, 0))
     assert "img2dataset --url_list" not in without_urls
     assert "task=reshard" in without_urls
+    assert "open_clip" not in without_urls
+    assert "--train-data 'images/{00000..00002}.tar'" in made(written=Written(20_001, 20_001))
+
+
+def test_a_resharded_subset_has_its_own_files_and_commands() -> None:
+    card = made(written=Written(20_001, 0), subset_files=[], lengths={}, languages=Counter(), tars=3)
+    assert DatasetCard(card).data.to_dict()["configs"][0]["data_files"][0]["path"] == "shards/*.tar"
+    assert "--train-data 'shards/{00000000..00000002}.tar'" in card
+    assert "--data_dir FOLDER/shards" in card
+    for absent in ("subset.parquet", "## Captions", "## Results", "img2dataset --url_list"):
+        assert absent not in card
 
 
 def test_lost_pairs_and_ties_are_counted() -> None:
