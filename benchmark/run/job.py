@@ -400,7 +400,7 @@ def _cache(_: Job) -> Found:
 
 PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "pool": _pool,
-    "size": partial(_built, lambda job: check_size(job.cfg, job.listed_pool)),
+    "size": partial(_built, lambda job: check_size(job.cfg, job.listed_pool, job.selector.repeats)),
     "budget": partial(_built, lambda job: check_budget(job.cfg, job.overrides)),
     "filter": partial(_readers, lambda job: [job.filter]),
     "selector": partial(_readers, lambda job: job.selector.readers()),
