@@ -23,6 +23,22 @@ from benchmark.core.uids import UidArray
 Scores = npt.NDArray[np.float32 | np.float64]
 
 
+def standardize(scores: Scores, mean: float | None = None, deviation: float | None = None) -> Scores:
+    """Return n scores less their mean, divided by their standard deviation, (n,), in float64.
+
+    Both are of the scores that are not NaN, unless they are given. NaN stays; equal scores become 0.
+    """
+    values = scores.astype(np.float64)
+    known = values[~np.isnan(values)]
+    if mean is None:
+        mean = known.mean() if len(known) else 0.0
+    if deviation is None:
+        deviation = known.std() if len(known) and known.min() < known.max() else np.inf
+    values -= mean
+    values /= deviation
+    return values
+
+
 class Reader(Identified, ABC):
     """Base of filters and features: reads the pool's samples in batches.
 

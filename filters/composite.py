@@ -1,4 +1,4 @@
-"""Filters made of filters: bounds, cascade, intersection, union, weighted sum of ranks."""
+"""Filters made of filters: bounds, cascade, intersection, union, weighted sums of ranks and of scores."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from benchmark.core.bounds import Bounds
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ties import highest
 from benchmark.core.uids import UidArray
-from filters.base import Composite, Filter, Scores
+from filters.base import Composite, Filter, Scores, standardize
 
 Columns = Sequence[Scores]
 
@@ -185,15 +185,66 @@ class RankSum(Ranked):
     """Weighted sum of the filters' ranks, which makes scores on different scales comparable."""
 
     def __init__(self, filters: Mapping[str, Filter], weights: Mapping[str, float]) -> None:
-        if set(filters) != set(weights):
-            raise UserError(
-                f"filter.weights names {', '.join(weights)}, filter.filters {', '.join(filters)}; both must"
-                " name the same parts, one weight per filter"
-            )
         super().__init__(filters)
-        self.weights = [float(weights[name]) for name in self.filters]
+        self.weights = _of_parts("weights", weights, filters)
 
     def combine_ranks(self, ranks: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         """Return the weighted sum of the ranks of each of n pairs, (n,), from its ranks by each filter, (n,)."""
         # Not a product of matrices: BLAS adds up in another order if a pair is among the last of a block.
         return np.asarray(np.add.reduce([w * of for w, of in zip(self.weights, ranks, strict=True)]))
+
+
+class ScoreSum(Composite):
+    """Weighted sum of standardised scores; a pair without one of the scores has none.
+
+    Args:
+        filters: the filters by their names.
+        weights: the weight of each filter by its name.
+        means, deviations: the mean and standard deviation that each filter's scores are standardised by, by its
+            name. None for both: those of the pool's pairs with a score, see `standardize`.
+    """
+
+    def __init__(
+        self,
+        filters: Mapping[str, Filter],
+        weights: Mapping[str, float],
+        means: Mapping[str, float] | None = None,
+        deviations: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(filters)
+        self.weights = _of_parts("weights", weights, filters)
+        if (means is None) != (deviations is None):
+            raise UserError("filter.means and filter.deviations must both be given, or both be null")
+        self.means = None if means is None else _of_parts("means", means, filters)
+        self.deviations = None if deviations is None else _of_parts("deviations", deviations, filters)
+        if self.deviations and min(self.deviations) <= 0:
+            raise UserError("filter.deviations must be positive numbers")
+
+    @property
+    def corpus_dependent(self) -> bool:
+        """Whether a part depends on the rest of the pool, or the means and deviations are not given."""
+        return self.means is None or super().corpus_dependent
+
+    def combine(self, scores: Columns, uids: UidArray) -> Scores:
+        """Return the weighted sum of the standardised scores of each of n pairs, (n,)."""
+        if self.means is None or self.deviations is None:
+            columns = map(standardize, scores)
+        else:
+            columns = map(standardize, scores, self.means, self.deviations)
+        return sum((w * of for w, of in zip(self.weights, columns, strict=True)), np.zeros(len(uids)))
+
+
+def _of_parts(setting: str, numbers: Mapping[str, float], filters: Mapping[str, Filter]) -> list[float]:
+    """Return a number per filter, in the order of the filters. Raises `UserError` for other names or other values."""
+    if set(filters) != set(numbers):
+        raise UserError(
+            f"filter.{setting} names {', '.join(numbers)}, filter.filters {', '.join(filters)}; both must"
+            " name the same parts, one number per filter"
+        )
+    try:
+        values = [float(numbers[name]) for name in filters]
+        if np.isfinite(values).all():
+            return values
+    except (TypeError, ValueError):
+        pass
+    raise UserError(f"filter.{setting}={dict(numbers)} must be finite numbers")

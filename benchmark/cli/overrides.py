@@ -24,7 +24,7 @@ COUNTS = {"size": "size.samples", "size.samples": "size.samples", "budget": "bud
 NUMBERS = (*COUNTS, "seed")
 FREE_TEXT = frozenset({"task.explain"})  # settings that take a sentence
 LOCATIONS = frozenset({"pool.url", "results_dir", "task.output"})  # which may have braces and queries
-BOUND = re.compile(r"filter(\.filters\.\w+)+\.(minimum|maximum|rank)")  # of a part of a filter
+BOUND = re.compile(r"(filter|task)(\.filters\.\w+)+\.(minimum|maximum|rank)")  # of a part of a filter
 OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=|[~=]")  # how a separate override begins
 COUNT = re.compile(r"(\d[\d_]*(?:\.\d*)?(?:e\d+)?)([km]?)", re.IGNORECASE)  # 50000, 250k, 1.5m, 2e5
 NO_NAME = re.compile(r"null|true|false|nan|[+-]?inf|-?\d+(\.\d+)?", re.IGNORECASE)  # Hydra reads no text here
@@ -65,7 +65,8 @@ def normalised(arguments: Sequence[str]) -> list[str]:
         raise UserError("--shell-completion must be with install=SHELL or uninstall=SHELL: bash, zsh or fish")
     given = {f"--{name.replace('_', '-')}": value for name, value in vars(options).items() if value}
     flags = [option if value is True else f"{option}={value}" for option, value in given.items()]
-    return [*map(_rewritten, _joined(settings)), *flags]
+    whole = (override for argument in _joined(settings) for override in _compared_filters(argument))
+    return [*map(_rewritten, whole), *flags]
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
@@ -84,6 +85,24 @@ def _joined(arguments: Sequence[str]) -> list[str]:
         else:
             raise UserError(_not_a_setting(token, before))
     return joined
+
+
+def _compared_filters(argument: str) -> list[str]:
+    """Return an override for each filter that ``task.filters=[icc,mine=score_file]`` lists, else the argument."""
+    setting, _, value = argument.partition("=")
+    if setting != "task.filters":
+        return [argument]
+    chosen: dict[str, str] = {}
+    for part in value.removeprefix("[").removesuffix("]").split(","):
+        name, _, config = part.strip().rpartition("=")
+        name = name or re.split("[.:]", config)[-1]
+        if not re.fullmatch(r"[A-Za-z]\w*", name) or not config or name in chosen:
+            raise UserError(
+                f"{argument} must list filters, each by another name, such as [icc,clip] or"
+                " [icc,people=score_file]"
+            )
+        chosen[name] = config
+    return [f"+filter@task.filters.{name}={config}" for name, config in chosen.items()]
 
 
 def _not_a_setting(token: str, before: str) -> str:

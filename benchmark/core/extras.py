@@ -41,7 +41,8 @@ EXTRAS = {
     ),
     "studies": Extra(
         ("matplotlib", "nltk", "sklearn"),
-        "figures, fits and agreement (task=figure, weak_labels, icc_build, annotation)",
+        "figures, fits and agreement (task=figure, weak_labels, icc_build, annotation; task=agreement draws"
+        " a picture with it)",
     ),
     "dashboard": Extra(("wandb_workspaces",), "task=dashboard"),
     "tensorboard": Extra(("tensorboard",), "tracker=tensorboard"),

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from benchmark.core.uids import UidArray
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 
@@ -16,7 +16,7 @@ def hash_uids(uids: UidArray, seed: int) -> npt.NDArray[np.uint64]:
     Both words of the uid and the seed go through the finaliser of SplitMix64 (Steele et al. 2014).
     """
     with np.errstate(over="ignore"):
-        return mix(uids["f0"] ^ (uids["f1"] * _GOLDEN) ^ (np.uint64((seed + 1) % 2**64) * _MIX_1))
+        return mix(uids["f0"] ^ (uids["f1"] * GOLDEN) ^ (np.uint64((seed + 1) % 2**64) * _MIX_1))
 
 
 def mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -45,7 +45,7 @@ class Subset:
     Args:
         pool: the pool that holds the tars.
         uids: all selected uids.
-        epochs: the uids of each epoch, where epochs differ; each sorted, each uid once.
+        epochs: the uids of each epoch, sorted; a pair that is drawn more than once is there as often.
         captions: other captions of the samples.
         metadata: the pool with the metadata captions that count, if it is not `pool`.
     """
@@ -83,7 +83,7 @@ class Subset:
         self._locations = np.concatenate(locations)[order]
         self._mismatched = np.concatenate([part.samples.mismatched for part in parts])[order]
         self.epochs: tuple[npt.NDArray[np.int64], ...] = (np.arange(len(order)),)
-        if len(epochs) > 1:
+        if any(len(epoch) != len(uids) for epoch in epochs) or len(epochs) > 1:
             indices = [find_uids(self.uids, epoch) for epoch in epochs]
             self.epochs = tuple(rows[rows >= 0] for rows in indices)
         self.captions = captions or OtherCaptions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import os
@@ -50,6 +51,7 @@ from benchmark.run.config import (
     filter_bounds,
     locate,
     make_filter,
+    make_filters,
     require_kind,
     resolved,
     user_errors,
@@ -125,6 +127,14 @@ class Job:
     def filter(self) -> Filter:
         """The filter; it loads its models in `setup`."""
         return make_filter(self.cfg, self.choices)
+
+    @cached_property
+    def compared_filters(self) -> dict[str, Filter]:
+        """The filters below `task.filters`, by their names. Raises `UserError` unless there are several."""
+        filters = make_filters(copy.deepcopy(self.cfg.task), self.choices, "task")
+        if len(filters) < 2:
+            raise UserError(f"task={self.task} needs filters to compare; add task.filters=[icc,clip]")
+        return filters
 
     @property
     def bounds(self) -> Bounds:
@@ -433,9 +443,10 @@ def _cache(_: Job) -> Found:
 
 PARTS: dict[str, Callable[[Job], Iterable[Requirement]]] = {
     "pool": _pool,
-    "size": partial(_built, lambda job: check_size(job.cfg, job.listed_pool)),
+    "size": partial(_built, lambda job: check_size(job.cfg, job.listed_pool, job.selector.repeats)),
     "budget": partial(_built, lambda job: check_budget(job.cfg, job.overrides)),
     "filter": partial(_readers, lambda job: [job.filter]),
+    "task.filters": partial(_readers, lambda job: job.compared_filters.values()),
     "selector": partial(_readers, lambda job: job.selector.readers()),
     "engine": partial(_built, lambda job: job.engine),
     "captions": partial(_built, lambda job: job.listed_pool and job.captions),
@@ -456,6 +467,7 @@ TRAIN = SELECT | {"budget", "captions", "downstream", "tracker", "training.shard
 NEEDS = {
     "score": SCORE,
     "publish": SCORE | {"task.output"},
+    "agreement": frozenset({"pool", "task.filters", "engine", "results_dir", "cache"}),
     "select": SELECT,
     "reshard": SELECT | {"task.output"},
     "export": SELECT | {"task.output"},

@@ -60,7 +60,7 @@ def open_readable(
         unreadable |= found
         checked = unite_uids([checked, new])
         left = selection.scored - len(found)
-        if left < k and not everything:
+        if left < k and not everything and not job.selector.repeats:
             remedy = f"choose size={left * pool.scale} or less"
             if len(unreadable) > tolerated(left, tolerate):
                 remedy += f" with {tolerating(len(unreadable), left)}"
@@ -70,7 +70,8 @@ def open_readable(
     if captions is not None:
         log.info("other captions: %s", ", ".join(f"{n:,} {name}" for name, n in captions.counts().items()))
     if unreadable:
-        others = "replaced by the next in rank" if job.bounds.rank else "replaced by the next of the draw"
+        is_draw = job.selector.repeats or not job.bounds.rank
+        others = "replaced by the next of the draw" if is_draw else "replaced by the next in rank"
         outcome = "left out" if everything else others
         check_readable(chosen, Counter(unreadable.values()), tolerate, outcome)
         selected = write_chosen(job, selected.table, selection, unreadable)
@@ -89,15 +90,15 @@ def open_stream(job: Job, selected: Selected) -> tuple[StreamedSubset, Selected]
         )
     pool, tolerate = job.pool, job.cfg.selection.tolerate
     location = pool.url
-    if not holds(location, selected.selection.uids):
+    if not holds(location, selected.selection.epochs[0]):
         subset, selected = open_readable(job, selected)
-        uids = selected.selection.uids
+        (uids,) = selected.selection.epochs
         size = max(1, min(1_000, len(uids) // 64))  # what is before the begin of a stream is read, too
         cached = cache_folder("subsets", f"stream-{subset_identity(pool, uids, size)}")
         location = str(job.cfg.training.shards or cached)
         log.info("subset: resharding %s pairs to %s", f"{len(uids):,}", location)
         write_shards(pool, subset.pool, uids, location, job.engine, size)
-    uids, images = selected.selection.uids, pool if pool.is_local else None
+    (uids,), images = selected.selection.epochs, pool if pool.is_local else None
     streamed = StreamedSubset(location, uids, job.captions.of(uids), tolerate, images)
     if len(streamed) < len(uids):
         raise UserError(

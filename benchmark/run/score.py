@@ -11,6 +11,7 @@ from benchmark.scoring.score_folder import remove_scores, score_folder, score_pa
 from benchmark.scoring.score_pool import check_losses, score_pool
 from benchmark.scoring.score_table import ScoreTable
 from benchmark.scoring.shard_part import score_part
+from filters.base import Filter
 
 
 def score(job: Job) -> None:
@@ -31,10 +32,14 @@ def score(job: Job) -> None:
     print_result(str(score_folder(job.pool, job.filter)))
 
 
-def score_pairs(job: Job) -> ScoreTable:
-    """Score the pool or reuse its scores, unless `rescore` is true; say what was lost, see `check_losses`."""
+def score_pairs(job: Job, scorer: Filter | None = None) -> ScoreTable:
+    """Score the pool or reuse its scores, unless `rescore` is true; say what was lost, see `check_losses`.
+
+    `scorer` is the job's filter by default.
+    """
+    scorer = scorer or job.filter
     if job.cfg.rescore and is_main_process():  # the other processes of a launch read what this one makes
-        remove_scores(job.pool, job.filter, job.sweep)
-    table = score_pool(job.pool, job.filter, job.engine)
-    check_losses(job.pool, table, len(score_paths(job.pool, job.filter)), job.cfg.scoring.tolerate)
+        remove_scores(job.pool, scorer, job.sweep)
+    table = score_pool(job.pool, scorer, job.engine)
+    check_losses(job.pool, table, len(score_paths(job.pool, scorer)), job.cfg.scoring.tolerate)
     return table

@@ -107,6 +107,8 @@ def _log_selection(manifest: Manifest, threshold: float, bounds: Bounds) -> None
         log.info("select: %s of the %s pairs that pass are kept%s", k, scored, how)
         return
     lowest, score = ("highest", -threshold) if bounds.low_is_good else ("lowest", threshold)
+    if manifest.distinct < manifest.k:
+        k = f"{k} draws of {manifest.distinct:,}"
     log.info("select: %s of %s pairs are kept; their %s score is %.4g", k, scored, lowest, score)
     if manifest.tied_kept < manifest.tied:
         tied, kept = f"{manifest.tied:,}", f"{manifest.tied_kept:,}"

@@ -29,10 +29,15 @@ def subset_size(cfg: DictConfig) -> int | None:
     return samples // scale
 
 
-def check_size(cfg: DictConfig, pool: Pool | None) -> None:
-    """Raise `UserError` if the pool has fewer than k pairs, as far as its metadata, or the demo's size, says."""
+def check_size(cfg: DictConfig, pool: Pool | None, repeats: bool = False) -> None:
+    """Raise `UserError` if the pool has fewer than k pairs, as far as its metadata, or the demo's size, says.
+
+    A selector that `repeats` pairs may draw more than there are.
+    """
     k, scale = subset_size(cfg), int(cfg.pool.scale)
     drawn = OmegaConf.select(cfg, "pool.demo.pairs")
+    if repeats:
+        return
     listed = drawn if k is None or drawn is not None or pool is None else pool.count()
     if listed and k is not None and k > listed:  # none: its files are damaged or empty, which scoring says
         paper = f"{k * scale:,} pairs of the paper's pool, which is {k:,} here (scale 1:{scale})"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,8 @@ Rows = npt.NDArray[np.int64]
 class Selection:
     """The k selected uids of each epoch."""
 
-    # The sorted uids of each epoch, repeated in turn by training; a single one if all epochs are the same.
+    # The sorted uids of each epoch, repeated in turn by training; a single one if all epochs are the same. A pair
+    # that is drawn more than once per epoch is there as often.
     epochs: tuple[UidArray, ...]
     threshold: float  # the lowest score among the selected samples
     scored: int  # how many samples have a score
@@ -71,6 +73,8 @@ class Selection:
 
 class Selector(ABC):
     """Chooses exactly k samples per epoch by their scores."""
+
+    repeats: ClassVar[bool] = False  # may draw a pair more than once per epoch, so that k may exceed the pool
 
     def readers(self) -> Sequence[Filter]:
         """Return what it reads of the pool besides the scores, as filters; none by default."""

@@ -34,7 +34,7 @@ from filters.aesthetics import Aesthetics
 from filters.base import Composite, Filter
 from filters.clip import ClipFeatures
 from filters.clip_stroop import ClipStroop
-from filters.composite import Ranked
+from filters.composite import Ranked, ScoreSum
 from filters.cotr import Cotr
 from filters.embeddings.cluster_labels import ClusterLabels
 from filters.icc.modes import icc
@@ -58,7 +58,7 @@ from tests.pools import numbered_uids, rows, write_metadata, write_pool
 CPU = torch.device("cpu")
 NAMES = sorted(path.stem for path in (CONF / "filter").glob("*.yaml"))
 EXACT = {"column", "normsim", "score_file"}  # in float64
-COMBINATORS = {"cascade", "intersect", "rank_sum", "union"}  # cost what their parts cost
+COMBINATORS = {"cascade", "intersect", "rank_sum", "score_sum", "union"}  # cost what their parts cost
 DIRECT = {"icc", "vba"}  # need their extra with filter.mode=direct only
 LIGHT = {
     "clip", "column", "cotr", "image_based", "informativeness", "lexicon", "negcliploss", "no_filter", "no_text",
@@ -227,7 +227,7 @@ def test_filter_keeps_the_contract(
         scores = np.random.default_rng(0).random((len(made.filters), 50), np.float32)
         combined = made.combine(scores, numbered_uids(50))
         assert combined.shape == (50,)
-        assert combined.dtype == (np.float64 if isinstance(made, Ranked) else np.float32)
+        assert combined.dtype == (np.float64 if isinstance(made, Ranked | ScoreSum) else np.float32)
 
 
 @pytest.mark.parametrize("name", FILTERS)
@@ -317,7 +317,7 @@ def check_header(group: str, name: str, conf: Path = CONF) -> None:
 
 @pytest.mark.parametrize(
     ("name", "parts"),
-    [("cascade", ("first", "last")), *((name, ("a", "b")) for name in ("intersect", "union", "rank_sum"))],
+    [("cascade", ("first", "last")), *((name, ("a", "b")) for name in sorted(COMBINATORS - {"cascade"}))],
 )
 def test_other_filters_take_the_places_of_a_composites_parts(name: str, parts: tuple[str, str]) -> None:
     made = make_filter(composed(f"filter={name}", *(f"filter@filter.filters.{of}=no_filter" for of in parts)))

@@ -15,7 +15,7 @@ from benchmark.scoring.score_parts import SCORING, read_part
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import ScoreTable
 from filters.base import Composite
-from filters.composite import Bounded, Cascade, RankSum, Union
+from filters.composite import Bounded, Cascade, RankSum, ScoreSum, Union
 from filters.random import Random
 from tests.benchmark.scoring.test_score_pool import Bright, Length
 from tests.pools import rows, write_metadata, write_tar
@@ -55,6 +55,7 @@ def naive(pool: Pool, scorer: Composite) -> dict[str, float]:
 
 COMPOSITES = {
     "rank_sum": RankSum({"a": Length(), "b": Bright()}, {"a": 1.0, "b": 0.5}),
+    "score_sum": ScoreSum({"a": Length(), "b": Bright()}, {"a": 1.0, "b": -0.5}),
     "cascade": Cascade({"a": Bright(), "b": Random(3)}, {"a": 1.0}),
     "share": Cascade({"a": Bright(), "b": Random(3)}, {"a": "40%"}),
     "of texts": Cascade({"a": Length(), "b": Random(3)}),
