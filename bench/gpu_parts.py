@@ -191,11 +191,12 @@ def icc(setting: Setting) -> Iterator[Row]:
     yield Row("ICC, fp32, Hugging Face, batches of 64 padded", few / seconds, "captions/s", gib=gib)
 
 
-def training_batches(collate: Any, size: int, count: int) -> list[Any]:
+def training_batches(collate: Any, levels: torch.Tensor | None, size: int, count: int) -> list[Any]:
     """Batches of random images with fresh captions, in pinned memory, as the loader hands them over."""
     from PIL import Image
 
     from benchmark.core.batch import Sample
+    from benchmark.core.pixel_workers import to_levels
     from downstream.training.training_data import TrainingBatch
 
     rng = np.random.default_rng(0)
@@ -205,6 +206,7 @@ def training_batches(collate: Any, size: int, count: int) -> list[Any]:
         texts = captions(size, seed)
         samples = [Sample(f"{row:032x}", text, images[row % 16]) for row, text in enumerate(texts)]
         inputs = collate(samples)
+        inputs["pixel_values"] = to_levels(inputs["pixel_values"], levels)
         if torch.cuda.is_available():
             inputs = {name: tensor.pin_memory() for name, tensor in inputs.items()}
         batches.append(TrainingBatch(inputs, size, {}))
@@ -216,11 +218,13 @@ def steps(
 ) -> Iterator[Row]:
     """Optimizer steps of a model on fresh batches, whole, in parts, and with activations computed again."""
     from benchmark.core.distributed import make_accelerator
+    from downstream.batching import pixel_levels, to_pixels
     from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer
 
     warm_up, count = setting.of(3, 0), setting.of(8, 1)
     _, collate = build()
-    batches = training_batches(collate, size, warm_up + count)
+    levels = pixel_levels(partial(to_pixels, collate.processor), setting.torch_device)
+    batches = training_batches(collate, levels, size, warm_up + count)
 
     def step(work: str, precision: str, parts: int | None, checkpointing: bool) -> Row:
         gc.collect()  # the model before this one
@@ -231,7 +235,7 @@ def steps(
         optimizer = make_optimizer(model, "adamw", 2e-5, 0.0)
         micro_batch = size // parts if parts else None
         accelerator = make_accelerator(setting.torch_device)
-        stepper = Stepper(accelerator, model, optimizer, 1.0, 0, precision, micro_batch)
+        stepper = Stepper(accelerator, model, optimizer, 1.0, 0, precision, micro_batch, levels)
         losses = []
 
         def once(batch: Any) -> None:

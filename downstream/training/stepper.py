@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from benchmark.core.devices import autocast, tf32
+from benchmark.core.pixel_workers import to_device
 from downstream.training.training_data import Inputs, TrainingBatch
 
 log = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class Stepper:
         model: returns (sum of losses, number of terms).
         optimizer: its groups have an `lr_ratio`, see `make_optimizer`.
         micro_batch: samples that this process computes at once; None for all.
+        levels: of the batches' pixels, see `TrainingData`.
     """
 
     accelerator: Any
@@ -68,6 +70,7 @@ class Stepper:
     seed: int
     precision: str
     micro_batch: int | None
+    levels: torch.Tensor | None = None
 
     def step(self, index: int, lr: float, batch: TrainingBatch) -> Step | None:
         """Take step `index`; no step and None if nothing of the whole batch was readable."""
@@ -147,7 +150,8 @@ class Stepper:
 
     def _on_device(self, inputs: Inputs) -> Inputs:
         device = self.accelerator.device
-        return {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
+        levels = {"pixel_values": self.levels}
+        return {name: to_device(tensor, device, levels.get(name)) for name, tensor in inputs.items()}
 
     def _over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:
         reduced: torch.Tensor = self.accelerator.reduce(tensor, "sum")

@@ -197,7 +197,7 @@ class Trainer:
         micro_batch = recipe.micro_batch if recipe.micro_batch and recipe.micro_batch < part else None
         precision = recipe.precision_on(accelerator.device.type)
         prepared = accelerator.prepare(model, optimizer)
-        settings = recipe.max_grad_norm or math.inf, recipe.seed, precision, micro_batch
+        settings = recipe.max_grad_norm or math.inf, recipe.seed, precision, micro_batch, data.levels
         stepper = Stepper(accelerator, prepared[0], prepared[1], *settings)
         with seeded_steps(accelerator.device):
             self._loop(stepper, data, state, save)

@@ -1,6 +1,7 @@
 """A step neither stops to read from the device, nor casts a weight twice, however many parts it has."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,23 @@ from accelerate import Accelerator
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from benchmark.core import devices
+from benchmark.core import devices, pixel_workers
 from downstream import batching
 from downstream.models.networks import CaptionLoss, TwoTowers
+from downstream.training import embedded_subset, stepper
 from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer
-from downstream.training.training_data import TrainingBatch
-from tests.downstream.tiny_models import CAPTIONS, Checkpoints, MemorySubset, Recorder, built, make, six_steps
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
+from tests.downstream.tiny_models import (
+    CAPTIONS,
+    Checkpoints,
+    MemorySubset,
+    Recorder,
+    built,
+    make,
+    same_weights,
+    six_steps,
+    weights,
+)
 
 STOPS = {"aten::_local_scalar_dense", "aten::nonzero", "aten::lift_fresh"}  # the last: torch.tensor(number)
 INDEXES = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
@@ -59,10 +71,13 @@ def taken(
         checkpoint_activations(network, kind)
     optimizer = make_optimizer(network, "adamw", 1e-3, 0.0)
     optimizer.zero_grad = lambda: None  # type: ignore[method-assign]
-    stepper = Stepper(Accelerator(cpu=True), network, optimizer, 1e9, 0, precision, micro_batch)
-    batch = TrainingBatch(model.collate([MemorySubset(CAPTIONS)[index] for index in range(8)]), 8, {})
+    levels = batching.pixel_levels(partial(batching.to_pixels, model.collate.processor), torch.device("cpu"))
+    pairs = MemorySubset(CAPTIONS)
+    data = TrainingData(pairs, SampleOrder.over(8, 0), model.collate, levels=levels)
+    batch = StepBatches(data, 8, 8)[0]
+    taker = Stepper(Accelerator(cpu=True), network, optimizer, 1e9, 0, precision, micro_batch, levels)
     with Counted(network) as counted:
-        assert stepper.step(0, 1e-3, batch) is not None
+        assert taker.step(0, 1e-3, batch) is not None
     return counted, torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None])
 
 
@@ -118,3 +133,31 @@ def test_captions_on_a_gpu_are_padded_without_a_change_of_the_loss(
         losses.append(tracker.losses())
     assert widths[0] == widths[1] == 16 > widths[2]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["captioner", "locked", "uncached", "unlocked", "clip_scratch"])
+def test_pixels_travel_as_bytes_and_train_to_the_same_bits(
+    kind: str, checkpoints: Checkpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_levels, sent = batching.find_levels, []
+
+    def recorded(
+        tensor: torch.Tensor, device: torch.device, levels: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        if tensor.ndim == 4:
+            sent.append(tensor.dtype)
+        return pixel_workers.to_device(tensor, device, levels)
+
+    for module in (stepper, embedded_subset):
+        monkeypatch.setattr(module, "to_device", recorded)
+    pairs = MemorySubset(CAPTIONS, broken={2: "image_unreadable"})
+    trained = []
+    for find in (find_levels, lambda preprocess: None):
+        monkeypatch.setattr(batching, "find_levels", find)
+        tracker, model = Recorder(), make(kind, checkpoints, six_steps(micro_batch=3, workers=1))
+        model.train(pairs, tmp_path / str(len(trained)), torch.device("cpu"), tracker, "f")
+        trained.append((tracker.losses(), weights(model)))
+    assert sent == [torch.uint8] * (len(sent) // 2) + [torch.float32] * (len(sent) // 2)
+    assert sent
+    assert trained[0][0] == trained[1][0]
+    assert same_weights(trained[0][1], trained[1][1])
