@@ -81,9 +81,8 @@ class _Chunks:
     def __getitem__(self, chunk: int, /) -> tuple[torch.Tensor, list[Row]]:
         indices = self.indices[chunk * self.size : (chunk + 1) * self.size]
         samples, reasons = read_samples(self.subset.__getitem__, indices.tolist())
-        pixels = torch.empty(0)
-        if samples:
-            pixels = to_levels(self.preprocess([s.image for s in samples]), self.levels)
+        images = [sample.image for sample in samples]
+        pixels = to_levels(self.preprocess(images) if images else torch.empty(0, 1, 1, 1), self.levels)
         readable: Iterator[Row] = iter([(sample.text, sample.others, None) for sample in samples])
         return pixels, [(None, (), reason) if reason else next(readable) for reason in reasons]
 
@@ -93,8 +92,8 @@ def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int, device:
     total, done = len(chunks.indices), 0
     with progress("embed images", total, "images") as advance, pa.ipc.new_file(str(path), ROWS) as file:
         for pixels, rows in loader(chunks, range(-(-total // chunks.size)), workers, device):
-            on_device = to_device(pixels, device, chunks.levels) if len(pixels) else pixels
-            vectors = iter(embed(on_device).float().cpu().numpy() if len(pixels) else ())
+            pixels = to_device(pixels, device, chunks.levels)
+            vectors = iter(embed(pixels).float().cpu().numpy() if len(pixels) else ())
             texts, others, reasons = zip(*rows, strict=True)
             features = [b"" if reason else next(vectors).tobytes() for reason in reasons]
             count = len(rows)

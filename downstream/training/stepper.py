@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -167,9 +167,29 @@ class Stepper:
 
 
 @contextmanager
-def seeded_steps(device: torch.device) -> Iterator[None]:
-    """Restore the random generators after the block: each step seeds them for dropout."""
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+def ready_for_steps(model: nn.Module, device: torch.device, precision: str, compiles: bool) -> Iterator[None]:
+    """Prepare `model` for steps, and undo it after the block.
+
+    The random generators are restored, which each step seeds for dropout. Frozen weights that autocast would cast at
+    each use are in its precision. If `compiles`, trained networks are compiled: the first batch for its size, the
+    second size for all further sizes.
+    """
+    towers = getattr(model, "towers", [model]) if compiles else []
+    layers = [m for m in model.modules() if isinstance(m, nn.Linear | nn.Conv2d) and precision == "bf16"]
+    with ExitStack() as undo:
+        undo.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
+        for p in (p for layer in layers for p in layer.parameters(recurse=False) if not p.requires_grad):
+            undo.callback(setattr, p, "data", p.data)
+            p.data = p.data.bfloat16()
+        for tower in towers:
+            # A CLIP of open_clip is called by other methods than `forward`, which call its parts.
+            for network in tower.children() if hasattr(tower, "encode_image") else [tower]:
+                undo.callback(setattr, network, "_compiled_call_impl", None)
+                network.compile()
+        if compiles:
+            # All networks count together, with and without gradients.
+            undo.enter_context(torch._dynamo.config.patch(recompile_limit=64))
+            undo.enter_context(torch._inductor.config.patch(fallback_random=True))  # the same dropout
         yield
 
 
