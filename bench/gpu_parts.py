@@ -191,11 +191,12 @@ def icc(setting: Setting) -> Iterator[Row]:
     yield Row("ICC, fp32, Hugging Face, batches of 64 padded", few / seconds, "captions/s", gib=gib)
 
 
-def training_batches(collate: Any, size: int, count: int) -> list[Any]:
+def training_batches(collate: Any, levels: torch.Tensor | None, size: int, count: int) -> list[Any]:
     """Batches of random images with fresh captions, in pinned memory, as the loader hands them over."""
     from PIL import Image
 
     from benchmark.core.batch import Sample
+    from benchmark.core.pixel_workers import to_levels
     from downstream.training.training_data import TrainingBatch
 
     rng = np.random.default_rng(0)
@@ -205,6 +206,7 @@ def training_batches(collate: Any, size: int, count: int) -> list[Any]:
         texts = captions(size, seed)
         samples = [Sample(f"{row:032x}", text, images[row % 16]) for row, text in enumerate(texts)]
         inputs = collate(samples)
+        inputs["pixel_values"] = to_levels(inputs["pixel_values"], levels)
         if torch.cuda.is_available():
             inputs = {name: tensor.pin_memory() for name, tensor in inputs.items()}
         batches.append(TrainingBatch(inputs, size, {}))
@@ -212,15 +214,24 @@ def training_batches(collate: Any, size: int, count: int) -> list[Any]:
 
 
 def steps(
-    name: str, build: Callable[[], tuple[torch.nn.Module, Any]], size: int, setting: Setting
+    name: str,
+    build: Callable[[], tuple[torch.nn.Module, Any]],
+    size: int,
+    setting: Setting,
+    compiles: bool = False,
 ) -> Iterator[Row]:
-    """Optimizer steps of a model on fresh batches, whole, in parts, and with activations computed again."""
+    """Optimizer steps of a model on fresh batches, whole, in parts, and with activations computed again.
+
+    Or only whole with compiled networks, the first steps apart, which compile.
+    """
     from benchmark.core.distributed import make_accelerator
-    from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer
+    from downstream.batching import pixel_levels, to_pixels
+    from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer, ready_for_steps
 
     warm_up, count = setting.of(3, 0), setting.of(8, 1)
     _, collate = build()
-    batches = training_batches(collate, size, warm_up + count)
+    levels = pixel_levels(partial(to_pixels, collate.processor), setting.torch_device)
+    batches = training_batches(collate, levels, size, warm_up + count)
 
     def step(work: str, precision: str, parts: int | None, checkpointing: bool) -> Row:
         gc.collect()  # the model before this one
@@ -231,7 +242,7 @@ def steps(
         optimizer = make_optimizer(model, "adamw", 2e-5, 0.0)
         micro_batch = size // parts if parts else None
         accelerator = make_accelerator(setting.torch_device)
-        stepper = Stepper(accelerator, model, optimizer, 1.0, 0, precision, micro_batch)
+        stepper = Stepper(accelerator, model, optimizer, 1.0, 0, precision, micro_batch, levels)
         losses = []
 
         def once(batch: Any) -> None:
@@ -239,23 +250,29 @@ def steps(
             assert taken is not None
             losses.append(taken.loss)
 
-        seconds, gib = timed(once, batches[:warm_up], batches[warm_up:])
+        began = time.monotonic()
+        with ready_for_steps(model, accelerator.device, precision, compiles):
+            seconds, gib = timed(once, batches[:warm_up], batches[warm_up:])
+        first_steps = time.monotonic() - began - seconds * count
         assert torch.stack(losses).isfinite().all(), losses
         with FlopCounterMode(display=False) as counter:
             once(batches[-1])
         tflops, note = counter.get_total_flops() / seconds / 1e12, f"{seconds:.3g} s a step"
+        note += f", the first {warm_up} steps {first_steps:.0f} s" if compiles else ""
         return Row(work, size / seconds, "samples/s", tflops=tflops, gib=gib, note=note)
 
     first, *_ = setting.precisions
     whole = [(precision, None, False) for precision in setting.precisions]
-    for precision, parts, checkpointing in [*whole, (first, 4, False), (first, 4, True)]:
+    more = [*whole, (first, 4, False), (first, 4, True)]
+    for precision, parts, checkpointing in [(first, None, False)] if compiles else more:
         how = f", micro_batch={size // parts}" if parts else ""
         how += ", checkpointing" if checkpointing else ""
+        how += ", compile" if compiles else ""
         work = f"{name}, batch of {size}, {precision}{how}"
         yield tried(work, partial(step, work, precision, parts, checkpointing))
 
 
-def captioner(setting: Setting) -> Iterator[Row]:
+def captioner(setting: Setting, compiles: bool = False) -> Iterator[Row]:
     """Swin-B + GPT-2 in batches of 100, as in the paper."""
     from downstream.models.captioner import Captioner
     from downstream.models.networks import CaptionLoss
@@ -268,7 +285,12 @@ def captioner(setting: Setting) -> Iterator[Row]:
         made.build(setting.torch_device)
         return CaptionLoss(made.model), made.collate
 
-    yield from steps("Swin-B + GPT-2", build, size, setting)
+    yield from steps("Swin-B + GPT-2", build, size, setting, compiles)
+
+
+def compiled_captioner(setting: Setting) -> Iterator[Row]:
+    """The captioner with compiled networks."""
+    yield from captioner(setting, compiles=True)
 
 
 def dual_encoder(setting: Setting) -> Iterator[Row]:
@@ -448,6 +470,6 @@ PARTS: dict[str, Callable[[Setting], Iterator[Row]]] = {
     part.__name__: part
     for part in (
         peak, tests, icc, captioner, dual_encoder, score_captions, score_photos, evaluate, train_from_tars, demo,
-        clip_pipeline, corpus,
+        clip_pipeline, corpus, compiled_captioner,
     )
 }  # fmt: skip

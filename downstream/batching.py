@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from PIL import Image
 
 from benchmark.core.launch import own_cores
-from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers, to_device
+from benchmark.core.pixel_workers import MANY_IMAGES, Loadable, PixelWorkers, find_levels, to_device
 from benchmark.core.progress import progress, tracked
 
 if TYPE_CHECKING:
@@ -65,6 +65,13 @@ def pixel_batches(
                 advance(len(batch.pixels), "")
     else:
         yield from (to_device(preprocess(chunk), device) for chunk in chunks(images, size))
+
+
+def pixel_levels(
+    preprocess: Callable[[list[Image.Image]], torch.Tensor], device: torch.device
+) -> torch.Tensor | None:
+    """Return `find_levels` of a preprocessing, or None on a CPU, which would gain nothing from fewer bytes."""
+    return find_levels(partial(_pixels_of_one, preprocess)) if reads_wait(device) else None
 
 
 def _pixels_of_one(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from multiprocessing import forkserver
 from multiprocessing.util import Finalize
@@ -117,10 +117,12 @@ def find_levels(preprocess: Preprocessing) -> torch.Tensor | None:
     return levels
 
 
-def to_levels(pixels: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-    """Return the level of each pixel (c, h, w), uint8, see `find_levels`."""
+def to_levels(pixels: torch.Tensor, levels: torch.Tensor | None) -> torch.Tensor:
+    """Return the level of each pixel (..., c, h, w), uint8, see `find_levels`; the pixels if there are no levels."""
     import torch
 
+    if levels is None:
+        return pixels
     low, high = levels[:, 0, None, None], levels[:, 255, None, None]
     scale = 255 / (high - low)
     return torch.addcmul(0.5 - low * scale, pixels, scale).to(torch.uint8)
@@ -135,10 +137,31 @@ def from_levels(pixels: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
     return levels.to(pixels.device).flatten().index_select(0, index).view(pixels.shape)
 
 
-def to_device(pixels: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Return `pixels` on `device`; the copy to a GPU waits for none of its work, nor does this process for it."""
-    pinned = pixels.pin_memory() if device.type == "cuda" and pixels.device.type == "cpu" else pixels
-    return pinned.to(device, non_blocking=True)
+@cache
+def _copy_stream(device: torch.device) -> torch.cuda.Stream:
+    import torch
+
+    return torch.cuda.Stream(device)
+
+
+def to_device(tensor: torch.Tensor, device: torch.device, levels: torch.Tensor | None = None) -> torch.Tensor:
+    """Return `tensor` on `device`, as float32 if it has `levels`, see `find_levels`.
+
+    A GPU copies beside its other work: neither the copy nor this process waits for it.
+    """
+    import torch
+
+    if tensor.device.type == device.type:
+        moved = tensor.to(device)
+        return moved if levels is None else from_levels(moved, levels)
+    copies, current = _copy_stream(device), torch.cuda.current_stream(device)
+    with torch.cuda.stream(copies):
+        moved = tensor.pin_memory().to(device, non_blocking=True)
+        if levels is not None:
+            moved = from_levels(moved, levels.pin_memory().to(device, non_blocking=True))
+    current.wait_stream(copies)
+    moved.record_stream(current)  # its memory is used again only after the caller's work
+    return moved
 
 
 class PixelWorkers:
@@ -157,7 +180,6 @@ class PixelWorkers:
         self._device = device
         # A CPU would gain nothing from fewer bytes.
         self._levels = find_levels(preprocess) if device.type == "cuda" else None
-        self._copies: torch.cuda.Stream | None = None
         self._slot = CHUNK * sample.numel()
         # Two for each process, even where these are more than `QUEUE_BYTES` (10 MB each at 336 pixels): with fewer, a
         # process would wait until the caller has taken what it filled.
@@ -190,28 +212,14 @@ class PixelWorkers:
                     readable = reasons.count(None)
                     pixels.numpy()[readable : readable + len(block)] = block
                     reasons += of_block
-                yield PixelBatch(self._on_device(pixels[: reasons.count(None)]), reasons)
+                pixels = pixels[: reasons.count(None)]
+                yield PixelBatch(to_device(pixels, self._device, self._levels), reasons)
 
     def _empty(self, images: int) -> torch.Tensor:
         import torch
 
         dtype = torch.float32 if self._levels is None else torch.uint8
         return torch.empty((images, *self.shape), dtype=dtype, pin_memory=self._device.type == "cuda")
-
-    def _on_device(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Return the float32 of pinned `pixels`. This thread waits for the copy; a GPU works meanwhile."""
-        if self._device.type != "cuda":
-            return pixels
-        import torch
-
-        self._copies = self._copies or torch.cuda.Stream(self._device)
-        with torch.cuda.stream(self._copies):
-            copied = pixels.to(self._device, non_blocking=True)
-            made = copied if self._levels is None else from_levels(copied, self._levels)
-        self._copies.synchronize()
-        # So that its memory is used again only after the caller's work.
-        made.record_stream(torch.cuda.default_stream(self._device))
-        return made
 
     def _start_processes(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("forkserver")

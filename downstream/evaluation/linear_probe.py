@@ -13,8 +13,9 @@ from PIL import Image
 from torch import nn
 
 from benchmark.core.errors import UserError
+from benchmark.core.pixel_workers import to_device, to_levels
 from benchmark.core.progress import tracked
-from downstream.batching import StoredImages, pixel_batches, to_pixels
+from downstream.batching import StoredImages, pixel_batches, pixel_levels, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.protocols import FrozenTower
 from downstream.metrics.rank_metrics import Ranks, class_ranks
@@ -64,7 +65,7 @@ def _random_box(width: int, height: int, rng: np.random.Generator) -> tuple[floa
 
 @dataclass(frozen=True)
 class ProbeBatches:
-    """Item s is the batch of step s: pixels of random views (n, 3, h, w) and labels (n,).
+    """Item s is the batch of step s: pixels of random views (n, 3, h, w), or their levels, and labels (n,).
 
     Every view depends only on (seed, position), so the number of workers changes nothing.
     """
@@ -74,6 +75,7 @@ class ProbeBatches:
     budget: int
     view: View
     processor: Any
+    levels: torch.Tensor | None = None
 
     def __len__(self) -> int:
         return math.ceil(self.budget / BATCH_SIZE)
@@ -85,7 +87,9 @@ class ProbeBatches:
             self.view.random(item.load(), np.random.default_rng([self.order.seed, position]))
             for position, item in zip(positions, drawn, strict=True)
         ]
-        return to_pixels(self.processor, views), torch.tensor([item.label for item in drawn])
+        return to_levels(to_pixels(self.processor, views), self.levels), torch.tensor(
+            [item.label for item in drawn]
+        )
 
 
 def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
@@ -102,7 +106,9 @@ def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
     size = int(to_pixels(tower.processor, [items[0].load()]).shape[-1])
     view = View(size, int(tower.processor.resample))
     order = SampleOrder.over(len(items), tower.seed)
-    batches = ProbeBatches(items, order, evaluation_set.probe_epochs * len(items), view, tower.processor)
+    budget = evaluation_set.probe_epochs * len(items)
+    levels = pixel_levels(partial(to_pixels, tower.processor), tower.device)
+    batches = ProbeBatches(items, order, budget, view, tower.processor, levels)
     head = _train(tower, batches, len(evaluation_set.classes), evaluation_set.name)
     scores = _test_scores(tower, head, evaluation_set.test, view)
     labels = np.array([item.label for item in evaluation_set.test])
@@ -120,7 +126,7 @@ def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -
     for step, (pixels, labels) in enumerate(bar):
         optimizer.param_groups[0]["lr"] = LR * 0.5 * (1 + math.cos(math.pi * step / len(batches)))
         # Cloned: a tensor made in inference mode cannot take part in a gradient.
-        features = tower.features(pixels).clone()
+        features = tower.features(to_device(pixels, tower.device, batches.levels)).clone()
         loss = nn.functional.cross_entropy(head(features), labels.to(tower.device))
         optimizer.zero_grad()
         loss.backward()

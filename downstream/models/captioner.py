@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from benchmark.models.checkpoints import (
     quiet_transformers,
     text_limit,
 )
-from downstream.batching import width_multiple
+from downstream.batching import pixel_levels, to_pixels, width_multiple
 from downstream.models.base import CaptioningModel, Checkpoint, model_folder, seeded, start_and_end
 from downstream.models.timm_encoder import TIMM, as_positions, load_encoder, timm_processor
 from downstream.training.train_report import TrainReport
@@ -116,7 +117,8 @@ class Captioner(CaptioningModel):
 
         multiple = width_multiple(self.device, self.collate.max_tokens)
         collate = replace(self.collate, width_multiple=multiple)
-        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
+        levels = pixel_levels(partial(to_pixels, self.processor), self.device)
+        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate, levels=levels)
         ratios = {"model.encoder.": self.encoder_lr_ratio}
         trainer = Trainer(self.name, self.training, self.device, tracker, ratios, self.validate)
         return trainer.fit(CaptionLoss(self.model), data, folder / "checkpoints", fingerprint)

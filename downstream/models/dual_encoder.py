@@ -25,7 +25,7 @@ from benchmark.core.paths import write_text
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import load_image_processor, load_model, load_pretrained, text_limit
-from downstream.batching import chunks, pixel_batches, to_pixels, width_multiple
+from downstream.batching import chunks, pixel_batches, pixel_levels, to_pixels, width_multiple
 from downstream.evaluation.embedding import evaluate_embeddings
 from downstream.evaluation.protocols import LOCKED, Evaluated, FrozenTower, Sets
 from downstream.metrics.base import CaptionMetric
@@ -88,7 +88,8 @@ class PairEncoder(Downstream):
         multiple = width_multiple(self.device, self.collate.max_tokens)
         collate = replace(self.collate, kinds=len(weights), width_multiple=multiple)
         decodes, draws = source is subset, not subset.caption_weights
-        data = TrainingData(source, order, collate, self.augment, decodes, draws)
+        levels = pixel_levels(partial(to_pixels, self.collate.processor), self.device)
+        data = TrainingData(source, order, collate, self.augment, decodes, draws, levels)
         trainer = Trainer(self.name, self.training, self.device, tracker, validate=self.validate)
         return trainer.fit(self.model, data, folder / "checkpoints", fingerprint)
 
@@ -112,7 +113,7 @@ class PairEncoder(Downstream):
     def image_features(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the image tower's features of `pixels`, (n, width), before any head."""
         with self.inference():
-            features: torch.Tensor = self.model.image_features(pixels.to(self.device, non_blocking=True))
+            features: torch.Tensor = self.model.image_features(pixels)
         return features
 
     def embed_images(self, images: Iterable[Image.Image]) -> Vectors:

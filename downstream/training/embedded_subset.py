@@ -17,7 +17,9 @@ from benchmark.core.batch import Sample, SampleError, model_text
 from benchmark.core.cached_files import intact
 from benchmark.core.distributed import same_folder, wait_for_all
 from benchmark.core.paths import put_in_place
+from benchmark.core.pixel_workers import to_device, to_levels
 from benchmark.core.progress import progress
+from downstream.batching import pixel_levels
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import EmbeddedSample, IndexArray, Samples, read_samples
 
@@ -74,11 +76,13 @@ class _Chunks:
     indices: IndexArray
     size: int
     preprocess: Callable[[list[Any]], torch.Tensor]
+    levels: torch.Tensor | None
 
     def __getitem__(self, chunk: int, /) -> tuple[torch.Tensor, list[Row]]:
         indices = self.indices[chunk * self.size : (chunk + 1) * self.size]
         samples, reasons = read_samples(self.subset.__getitem__, indices.tolist())
-        pixels = self.preprocess([s.image for s in samples]) if samples else torch.empty(0)
+        images = [sample.image for sample in samples]
+        pixels = to_levels(self.preprocess(images) if images else torch.empty(0, 1, 1, 1), self.levels)
         readable: Iterator[Row] = iter([(sample.text, sample.others, None) for sample in samples])
         return pixels, [(None, (), reason) if reason else next(readable) for reason in reasons]
 
@@ -88,6 +92,7 @@ def _embed_part(chunks: _Chunks, embed: Embed, path: Path, workers: int, device:
     total, done = len(chunks.indices), 0
     with progress("embed images", total, "images") as advance, pa.ipc.new_file(str(path), ROWS) as file:
         for pixels, rows in loader(chunks, range(-(-total // chunks.size)), workers, device):
+            pixels = to_device(pixels, device, chunks.levels)
             vectors = iter(embed(pixels).float().cpu().numpy() if len(pixels) else ())
             texts, others, reasons = zip(*rows, strict=True)
             features = [b"" if reason else next(vectors).tobytes() for reason in reasons]
@@ -127,7 +132,7 @@ def embed_subset(
     wait_for_all(device)
     if is_missing := not folder.exists():
         part_indices = np.array_split(indices, len(processes))[processes.index(rank)]
-        chunks = _Chunks(subset, part_indices, batch_size, preprocess)
+        chunks = _Chunks(subset, part_indices, batch_size, preprocess, pixel_levels(preprocess, device))
         _embed_part(chunks, embed, partial / f"part-{rank:05d}.arrow", workers, device)
     wait_for_all(device)
     if is_first and is_missing:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from benchmark.core.devices import autocast, tf32
+from benchmark.core.pixel_workers import to_device
 from downstream.training.training_data import Inputs, TrainingBatch
 
 log = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class Stepper:
         model: returns (sum of losses, number of terms).
         optimizer: its groups have an `lr_ratio`, see `make_optimizer`.
         micro_batch: samples that this process computes at once; None for all.
+        levels: of the batches' pixels, see `TrainingData`.
     """
 
     accelerator: Any
@@ -68,6 +70,7 @@ class Stepper:
     seed: int
     precision: str
     micro_batch: int | None
+    levels: torch.Tensor | None = None
 
     def step(self, index: int, lr: float, batch: TrainingBatch) -> Step | None:
         """Take step `index`; no step and None if nothing of the whole batch was readable."""
@@ -147,7 +150,8 @@ class Stepper:
 
     def _on_device(self, inputs: Inputs) -> Inputs:
         device = self.accelerator.device
-        return {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
+        levels = {"pixel_values": self.levels}
+        return {name: to_device(tensor, device, levels.get(name)) for name, tensor in inputs.items()}
 
     def _over_ranks(self, tensor: torch.Tensor) -> torch.Tensor:
         reduced: torch.Tensor = self.accelerator.reduce(tensor, "sum")
@@ -163,9 +167,29 @@ class Stepper:
 
 
 @contextmanager
-def seeded_steps(device: torch.device) -> Iterator[None]:
-    """Restore the random generators after the block: each step seeds them for dropout."""
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+def ready_for_steps(model: nn.Module, device: torch.device, precision: str, compiles: bool) -> Iterator[None]:
+    """Prepare `model` for steps, and undo it after the block.
+
+    The random generators are restored, which each step seeds for dropout. Frozen weights that autocast would cast at
+    each use are in its precision. If `compiles`, trained networks are compiled: the first batch for its size, the
+    second size for all further sizes.
+    """
+    towers = getattr(model, "towers", [model]) if compiles else []
+    layers = [m for m in model.modules() if isinstance(m, nn.Linear | nn.Conv2d) and precision == "bf16"]
+    with ExitStack() as undo:
+        undo.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
+        for p in (p for layer in layers for p in layer.parameters(recurse=False) if not p.requires_grad):
+            undo.callback(setattr, p, "data", p.data)
+            p.data = p.data.bfloat16()
+        for tower in towers:
+            # A CLIP of open_clip is called by other methods than `forward`, which call its parts.
+            for network in tower.children() if hasattr(tower, "encode_image") else [tower]:
+                undo.callback(setattr, network, "_compiled_call_impl", None)
+                network.compile()
+        if compiles:
+            # All networks count together, with and without gradients.
+            undo.enter_context(torch._dynamo.config.patch(recompile_limit=64))
+            undo.enter_context(torch._inductor.config.patch(fallback_random=True))  # the same dropout
         yield
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.core.batch import Sample, SampleError, model_text
+from benchmark.core.pixel_workers import to_levels
 
 if TYPE_CHECKING:
     import torch
@@ -176,7 +177,8 @@ class TrainingData(Generic[Pair]):
     """Source and order of the samples, and how a list of samples becomes tensors.
 
     `augment` changes a sample at random each time it is drawn; `decodes` says whether samples have images to decode,
-    which is worth other processes; `draws` whether a view has one of the sample's captions, or all of them.
+    which is worth other processes; `draws` whether a view has one of the sample's captions, or all of them. Batches
+    have the `levels` of ``pixel_values``, if there are any, see `pixel_levels`.
     """
 
     source: Samples[Pair] | SampleStream[Pair]
@@ -185,6 +187,7 @@ class TrainingData(Generic[Pair]):
     augment: Callable[[Pair, np.random.Generator], Pair] | None = None
     decodes: bool = True
     draws: bool = True
+    levels: torch.Tensor | None = None
 
     def batch(self, read: Callable[[Any], Pair], items: Sequence[Any], positions: range) -> TrainingBatch:
         """Read the samples of `items`, at `positions` of the budget; `read` raises `SampleError`."""
@@ -194,7 +197,10 @@ class TrainingData(Generic[Pair]):
         skipped = Counter(reason for reason in reasons if reason is not None)
         lost = [item for item, reason in zip(items, reasons, strict=True) if reason is not None]
         tar = lost[-1].tar if lost and isinstance(self.source, SampleStream) else ""
-        return TrainingBatch(self.collate(samples) if samples else {}, len(samples), dict(skipped), tar)
+        inputs = self.collate(samples) if samples else {}
+        if "pixel_values" in inputs:
+            inputs["pixel_values"] = to_levels(inputs["pixel_values"], self.levels)
+        return TrainingBatch(inputs, len(samples), dict(skipped), tar)
 
     def _view(self, sample: Pair, position: int) -> Pair:
         """Return the sample as drawn at `position`: with its captions, as models read them, and augmented."""

@@ -1,6 +1,7 @@
 """Both models in bf16 on a GPU: they learn, and embed as on a CPU."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,14 @@ import torch
 
 from benchmark.core.devices import resolve_device
 from benchmark.core.distributed import make_accelerator
+from downstream.batching import pixel_levels, to_pixels
 from downstream.models.captioner import Captioner
 from downstream.models.dual_encoder import DualEncoder
 from downstream.models.networks import CaptionLoss
+from downstream.training.batch_loader import loader
 from downstream.training.stepper import Stepper, make_optimizer
 from downstream.training.trainer import TrainConfig
-from downstream.training.training_data import TrainingBatch
+from downstream.training.training_data import SampleOrder, StepBatches, TrainingBatch, TrainingData
 from tests.downstream.tiny_models import (
     CAPTIONS,
     SIZE,
@@ -86,9 +89,14 @@ def test_a_step_never_waits_for_the_gpu(
     model.build(device)
     network = (CaptionLoss(model.model) if kind == "captioner" else model.model).train()
     optimizer = make_optimizer(network, "adamw", 1e-3, 0.0)
-    stepper = Stepper(make_accelerator(device), network, optimizer, 1.0, 0, "bf16", micro_batch)
-    inputs = model.collate([eight_pairs[index] for index in range(8)])
-    batch = TrainingBatch({name: tensor.pin_memory() for name, tensor in inputs.items()}, 8, {})
+    levels = pixel_levels(partial(to_pixels, model.collate.processor), device)
+    stepper = Stepper(make_accelerator(device), network, optimizer, 1.0, 0, "bf16", micro_batch, levels)
+    data = TrainingData(eight_pairs, SampleOrder.over(8, 0), model.collate, levels=levels)
+    (batch,) = loader(StepBatches(data, 8, 8), range(1), 0, device)
+    pixels = batch.inputs["pixel_values"]
+    assert (pixels.dtype, pixels.is_pinned()) == (torch.uint8, True)
+    expected = model.collate([eight_pairs[int(index)] for index in data.order.indices(0, 8)])["pixel_values"]
+    assert torch.equal(stepper._on_device(batch.inputs)["pixel_values"].cpu(), expected)
     stepper.step(0, 1e-3, batch)
     torch.cuda.set_sync_debug_mode("error")
     try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from benchmark.core.identity import Identified
 from benchmark.core.progress import MetricLogger
 from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray, encode_uids
-from downstream.batching import to_pixels
+from downstream.batching import pixel_levels, to_pixels
 from downstream.models.base import Trainable, model_folder, seeded
 from downstream.models.networks import zero_of
 from downstream.models.timm_encoder import timm_processor
@@ -153,7 +154,8 @@ class WeakBackbone(Trainable):
     ) -> TrainReport:
         """Train on `subset` for the budget."""
         collate = TopicCollate(self.processor, self.labels)
-        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate)
+        levels = pixel_levels(partial(to_pixels, self.processor), self.device)
+        data = TrainingData(subset, SampleOrder(subset.epochs, self.training.seed), collate, levels=levels)
         trainer = Trainer(self.name, self.training, self.device, tracker)
         return trainer.fit(TopicLoss(self.model), data, folder / "checkpoints", fingerprint)
 

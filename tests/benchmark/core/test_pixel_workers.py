@@ -32,6 +32,7 @@ from benchmark.core.pixel_workers import (
     Preprocessing,
     find_levels,
     from_levels,
+    to_device,
     to_levels,
 )
 from benchmark.core.usage import helpers_peak_rss_bytes, processor_seconds
@@ -175,6 +176,16 @@ def test_levels_give_the_bits_of_the_preprocessing(name: str) -> None:
         made = from_levels(to_levels(pixels, levels)[None], levels)
         assert made.dtype == torch.float32
         assert torch.equal(made[0].view(torch.int32), pixels.view(torch.int32))
+
+
+def test_levels_of_photos_are_the_bits_that_torchvision_and_transformers_compute(shared_data: Path) -> None:
+    photos = [Image.open(path).convert("RGB") for path in sorted(shared_data.glob("coco_mini/*/*.jpg"))[::12]]
+    assert len(photos) > 15
+    for preprocess in preprocessings().values():
+        pixels = torch.stack([preprocess(photo) for photo in photos])
+        levels = find_levels(preprocess)
+        made = to_device(to_levels(pixels, levels), CPU, levels)
+        assert torch.equal(made.view(torch.int32), pixels.view(torch.int32))
 
 
 def test_other_last_steps_have_no_levels() -> None:

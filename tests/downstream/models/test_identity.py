@@ -90,6 +90,7 @@ def test_every_setting_counts(name: str, key: str) -> None:
         "_target_",
         "validate_every",
         "workers",
+        "compile",
         *(OF_STREAMS if key == "training" else ()),
     }
     for part in parts:
@@ -98,7 +99,7 @@ def test_every_setting_counts(name: str, key: str) -> None:
 
 @pytest.mark.parametrize("name", NODES)
 def test_some_settings_do_not_count_or_only_for_streams(name: str) -> None:
-    ignored = {"validate_every": 100, "workers": 100, "shuffle_mib": 7, "stream_workers": 2}
+    ignored = {"compile": True, "validate_every": 100, "workers": 100, "shuffle_mib": 7, "stream_workers": 2}
     assert fingerprint(name, training=ignored) == fingerprint(name)
     if name == "lstm_captioner":  # its features are not of a stream
         return
