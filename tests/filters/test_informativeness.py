@@ -19,7 +19,7 @@ from benchmark.core.uids import decode_uids, encode_uids, sort_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_folder import save_survivors
-from benchmark.scoring.score_pool import score_pool
+from benchmark.scoring.score_pool import score_among
 from filters import informativeness
 from filters.base import Features
 from filters.informativeness import Informativeness
@@ -140,7 +140,7 @@ def scores_of(folder: Path, shards: list[list[Row]], among: int | None = None) -
     if among is not None:
         uids = encode_uids([sample.uid for shard in shards for sample in shard][:among])
         survivors = save_survivors(pool, uids[sort_uids(uids)])
-    table = score_pool(pool, planted(), LocalEngine("cpu", 1), survivors)
+    table = score_among(pool, planted(), LocalEngine("cpu", 1), survivors)
     return dict(zip(decode_uids(table.uids), table.scores, strict=True))
 
 
