@@ -23,6 +23,17 @@ from benchmark.core.uids import UidArray
 Scores = npt.NDArray[np.float32 | np.float64]
 
 
+def standardize(scores: Scores) -> npt.NDArray[np.float64]:
+    """Return n scores, (n,), less their mean and divided by their standard deviation; all 0 if they are equal.
+
+    NaN stays and does not count.
+    """
+    values = np.asarray(scores, np.float64)
+    known = values[~np.isnan(values)]
+    mean, deviation = (known.mean(), known.std()) if len(known) else (0.0, 0.0)
+    return (values - mean) / (deviation if np.ptp(known) else 1.0) if len(known) else values
+
+
 class Reader(Identified, ABC):
     """Base of filters and features: reads the pool's samples in batches.
 

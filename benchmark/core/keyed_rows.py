@@ -12,12 +12,14 @@ The key of a row is one of these, and always becomes 128 bits:
   download has the same numbers.
 """
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from io import StringIO
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Literal, get_args
@@ -81,8 +83,8 @@ FORMATS_IN_WORDS = ".parquet, .csv (or .csv.gz), .npy or .txt"
 DEPTH = 3  # folders that are searched below a given one
 ROWS = 1 << 20  # in a batch
 _NEAR = np.uint64(64 - 27)  # bits of a key's first word that are not looked at first
-_MISSING = pa.array(pa.csv.ConvertOptions().null_values)
-_TRUTH = pa.array(["true", "True", "TRUE", "false", "False", "FALSE"])
+_MISSING = r"(?i)^(#?n/?a|#N/A N/A|-?1\.#(ind|qnan)|-?nan|null|)$"  # in a CSV file
+_TRUTH = "(?i)^(true|false)$"
 _MULTILINE = pa.csv.ParseOptions(newlines_in_values=True)
 _BLOCKS = pa.csv.ReadOptions(block_size=1 << 23)  # bytes; a line must fit into one
 Values = npt.NDArray[np.float64]  # (n, columns)
@@ -92,6 +94,7 @@ Values = npt.NDArray[np.float64]  # (n, columns)
 class Matched:
     """What the rows say of m keys: their values (m, columns), NaN without any, and whether they are `listed` (m,)."""
 
+    index: UidIndex  # of the m keys
     values: Values
     listed: npt.NDArray[np.bool_]
     rows: int  # in all files
@@ -127,6 +130,10 @@ class KeyedRows:
                 f"{self._name} must be files of one format, not {', '.join(formats)}; give a pattern such as"
                 f" *{formats[0]}"
             )
+        if empty := [file for file in files if file.size == 0]:
+            raise UserError(
+                f"{_shown(empty[0].url)} is empty: it has no bytes; write it again, or move it elsewhere"
+            )
         refuse_pointers(_path(file) for file in files if not is_remote(file.url))
         return files
 
@@ -147,16 +154,10 @@ class KeyedRows:
             if form == ".npy":
                 return ["uid"]
             with _open_text(first.url) as stream:
-                if form == ".csv":
-                    return list(pa.csv.open_csv(stream, _BLOCKS, _MULTILINE).schema.names)
-                line = (
-                    stream.read(4096)
-                    .decode(errors="replace")
-                    .removeprefix("\ufeff")
-                    .strip()
-                    .partition("\n")[0]
-                )
-        return [self._key or _kind_of_line(line.strip()) or "uid"]
+                start = stream.read(1 << 16).decode(errors="replace").removeprefix("\ufeff").lstrip("\r\n")
+        if form == ".csv":
+            return next(csv.reader(StringIO(start)), [])
+        return [self._key or _kind_of_line(start.partition("\n")[0].strip()) or "uid"]
 
     @cached_property
     def kind(self) -> Kind:
@@ -173,7 +174,7 @@ class KeyedRows:
     @property
     def needs(self) -> frozenset[str]:
         """The fields of a pool's samples that `keys_of` reads."""
-        return NEEDS[self.kind]
+        return NEEDS[self._key or self.kind]
 
     @property
     def columns(self) -> list[str]:
@@ -203,6 +204,15 @@ class KeyedRows:
             return make_uids(values)
         texts = [text.encode(errors="surrogatepass") for text in batch.texts]
         return _hash_keys(murmur_hash([url + text for url, text in zip(values, texts, strict=True)]))
+
+    def example(self, batch: Batch) -> str:
+        """Return the first key of a pool's batch as its files have it, see `Matched.first`."""
+        if self.kind == "caption":
+            return repr(batch.texts[0])[:200]
+        named = "key" if self.kind == "key" else "url"
+        more = f" and {batch.texts[0]!r}" if self.kind == "hash" else ""
+        value = decode_uid(batch.uids[0]) if self.kind == "uid" else batch.columns[named][0]
+        return f"{value!r}{more}"[:200]
 
     def batches(self, columns: Sequence[str] = ()) -> Iterator[tuple[UidArray, Values]]:
         """Yield the keys of n rows, shape (n,), and the numbers of `columns`, (n, columns), in batches.
@@ -253,8 +263,10 @@ class KeyedRows:
                 f"{self._name} has rows of one {self.kind} with different {' and '.join(columns)}, such as"
                 f" {', '.join(examples[:3])} ({differs.sum():,} such pairs); keep one row of each"
             )
-        places = index.find(keys)  # of equal keys all have the values of one
-        return Matched(values[places], listed[places], rows, known, first)
+        if index.repeats:  # one of equal keys has the values
+            places = index.find(keys)
+            values, listed = values[places], listed[places]
+        return Matched(index, values, listed, rows, known, first)
 
     def _show(self, keys: UidArray, names: pa.Array | None, row: int) -> str:
         """Return the key in a row as its file has it, not longer than a line."""
@@ -434,8 +446,8 @@ def _numbers(column: pa.Array, name: str, spelled: bool) -> npt.NDArray[np.float
     """Return the n numbers of a column, or that its strings spell, shape (n,); NaN for missing ones."""
     if spelled:
         texts = pc.utf8_trim_whitespace(column)
-        texts = pc.if_else(pc.is_in(texts, _MISSING), None, texts)
-        if pc.all(pc.is_in(texts.drop_null(), _TRUTH)).as_py():
+        texts = pc.if_else(pc.match_substring_regex(texts, _MISSING), None, texts)
+        if pc.all(pc.match_substring_regex(texts, _TRUTH)).as_py():
             column = texts.cast(pa.bool_())
         else:
             try:
@@ -447,9 +459,10 @@ def _numbers(column: pa.Array, name: str, spelled: bool) -> npt.NDArray[np.float
             integers = [int(text) for text in rounded if re.fullmatch(r"[+-]?\d+", text)]
             numeric_scores(np.array(integers, object), name)
     missing = to_mask(column.is_null())
-    if pa.types.is_integer(column.type):
-        column = column.fill_null(0)  # else NumPy's floats would round the other integers
-    return np.where(missing, np.nan, np.asarray(numeric_scores(column.to_numpy(False), name), np.float64))
+    plain = pa.types.is_integer(column.type) or column.type in (pa.float32(), pa.float64())
+    # Zeros in place of missing numbers: NumPy's floats would round the other integers.
+    values = to_numpy(column.fill_null(0)) if plain else column.to_numpy(False)
+    return np.where(missing, np.nan, np.asarray(numeric_scores(values, name), np.float64))
 
 
 def _differ(one: Values, other: Values) -> npt.NDArray[np.bool_]:
