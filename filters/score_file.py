@@ -11,7 +11,8 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.keyed_rows import KeyedRows, Kind, Matched
 from benchmark.core.ranges import Fraction, checked
-from benchmark.core.requirements import Requirement, look
+from benchmark.core.requirements import OnFirstUseError, Requirement, look
+from benchmark.core.storage import Entry, is_remote
 from benchmark.core.uids import UID_DTYPE, UidArray
 from filters.base import Filter, Scores, standardize
 
@@ -34,6 +35,12 @@ class FromRows(Filter):
         self.key_column = key
         self._rows = KeyedRows("filter.path", self.path, key)
         self._scored: tuple[Matched, Scores] | None = None
+        self._terms: str = ""
+        self._bytes: int | None = None
+
+    def published(self, terms: str, size: int | None) -> None:
+        """Take the licence of published rows, and the bytes of their download as far as they are known."""
+        self._terms, self._bytes = terms, size
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
@@ -45,8 +52,26 @@ class FromRows(Filter):
         return super().identity() | {"path": self._rows.identity()}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the files."""
-        yield look("filter.path", self._check)
+        """Yield the files; remote ones are read where they are, or copied first by task=fetch."""
+        yield look("filter.path", self._locate)
+
+    def _locate(self) -> str:
+        first = self._check()
+        if not is_remote(first.url):
+            return first.url
+        size = sum(file.size or 0 for file in self._rows.files) or self._bytes or 0
+        detail = (
+            f"{self._terms or self._rows.sources[0]}: {len(self._rows.files):,} files, {size / 1e6:,.0f} MB"
+        )
+        raise OnFirstUseError(detail, size, self._rows.copies, self._fetch)
+
+    def _fetch(self) -> None:
+        self._name_terms()
+        self._rows.fetch()
+
+    def _name_terms(self) -> None:
+        if self._terms and is_remote(self._rows.files[0].url):
+            log.warning("download of %s", self._terms)
 
     def fit(self, batches: Iterable[Batch]) -> None:
         """Look up all pairs, and log how many have a score. Raises `UserError` if none has."""
@@ -76,15 +101,16 @@ class FromRows(Filter):
 
     def _look_up(self, keys: UidArray) -> tuple[Matched, Scores]:
         self._check()
+        self._name_terms()
         matched = self._rows.match(keys, self._columns())
         return matched, self._scores(matched)
 
     def _columns(self) -> Sequence[str]:
         return ()
 
-    def _check(self) -> object:
+    def _check(self) -> Entry:
         """Return the first file. Raises `UserError` for wrong files."""
-        return self._rows.check(self._columns(), "filter.column")[0].url
+        return self._rows.check(self._columns(), "filter.column")[0]
 
     @abstractmethod
     def _scores(self, matched: Matched) -> Scores:

@@ -35,9 +35,10 @@ from benchmark.core.arrow import DAMAGE, to_mask, to_numpy
 from benchmark.core.batch import MAX_CHARACTERS, Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.exact_numbers import MAX_INTEGER, numeric_scores
+from benchmark.core.fetched_files import fetch_files
 from benchmark.core.fingerprints import content_hash, file_version
 from benchmark.core.hashes import hash_text
-from benchmark.core.paths import refuse_pointers, user_path
+from benchmark.core.paths import cache_folder, refuse_pointers, user_path, write_text
 from benchmark.core.prefetch import made_ahead
 from benchmark.core.storage import (
     Entry,
@@ -80,6 +81,7 @@ NEEDS: dict[Kind, frozenset[str]] = {
 }
 FORMATS = (".parquet", ".csv", ".npy", ".txt")
 FORMATS_IN_WORDS = ".parquet, .csv (or .csv.gz), .npy or .txt"
+COMPLETE = "complete"  # file of a folder of copies that has all
 DEPTH = 3  # folders that are searched below a given one
 ROWS = 1 << 20  # in a batch
 _NEAR = np.uint64(64 - 27)  # bits of a key's first word that are not looked at first
@@ -122,8 +124,12 @@ class KeyedRows:
     @cached_property
     def files(self) -> list[Entry]:
         """The files, each once, in the order of their names. Raises `UserError` without any, or for a mixture."""
-        listed = {file.url: file for source in self.sources for file in self._list(source)}
-        files = [listed[url] for url in sorted(listed)]
+        if (self.copies / COMPLETE).is_file():
+            copied = (path for path in sorted(self.copies.iterdir()) if _format(path.name))
+            files = [Entry(f"file://{path}", False, path.stat().st_size, None) for path in copied]
+        else:
+            listed = {file.url: file for source in self.sources for file in self._list(source)}
+            files = [listed[url] for url in sorted(listed)]
         formats = sorted({_format(file.url) for file in files})
         if len(formats) > 1:
             raise UserError(
@@ -136,6 +142,20 @@ class KeyedRows:
             )
         refuse_pointers(_path(file) for file in files if not is_remote(file.url))
         return files
+
+    @property
+    def copies(self) -> Path:
+        """The folder of the cache that `fetch` copies remote files to."""
+        return cache_folder("data", "rows", hash_text(" ".join(self.sources), 16))
+
+    def fetch(self) -> None:
+        """Copy the files, from where they are read from then on. An interrupted copy goes on."""
+        names = {
+            self.copies / f"{n:05d}-{file_name(file.url)}": file.url for n, file in enumerate(self.files)
+        }
+        fetch_files(names)
+        write_text(self.copies / COMPLETE, "\n".join(self.sources))
+        del self.files
 
     def identity(self) -> str:
         """Return a hash of the content of all files, of remote ones of their URLs, sizes and versions."""
