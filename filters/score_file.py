@@ -11,8 +11,8 @@ from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.keyed_rows import KeyedRows, Kind, Matched
 from benchmark.core.ranges import Fraction, checked
-from benchmark.core.requirements import OnFirstUseError, Requirement, look
-from benchmark.core.storage import Entry, is_remote
+from benchmark.core.requirements import NotFetchedError, OnFirstUseError, Requirement, look
+from benchmark.core.storage import Entry, StorageError, is_remote
 from benchmark.core.uids import UID_DTYPE, UidArray
 from filters.base import Filter, Scores, standardize
 
@@ -56,13 +56,17 @@ class FromRows(Filter):
         yield look("filter.path", self._locate)
 
     def _locate(self) -> str:
-        first = self._check()
+        name, size = self._terms or self._rows.sources[0], self._bytes or 0
+        try:
+            first = self._check()
+        except StorageError as error:
+            known = f"; {name}, {size / 1e6:,.0f} MB" if size else ""
+            later = OnFirstUseError(name, size, self._rows.copies, self._fetch)
+            raise NotFetchedError(f"{error}{known}; where there is a network run task=fetch", later) from None
         if not is_remote(first.url):
-            return first.url
-        size = sum(file.size or 0 for file in self._rows.files) or self._bytes or 0
-        detail = (
-            f"{self._terms or self._rows.sources[0]}: {len(self._rows.files):,} files, {size / 1e6:,.0f} MB"
-        )
+            return first.url.removeprefix("file://")
+        size = sum(file.size or 0 for file in self._rows.files) or size
+        detail = f"{name}: {len(self._rows.files):,} files, {size / 1e6:,.0f} MB"
         raise OnFirstUseError(detail, size, self._rows.copies, self._fetch)
 
     def _fetch(self) -> None:

@@ -176,7 +176,10 @@ class KeyedRows:
             with _open_text(first.url) as stream:
                 start = stream.read(1 << 16).decode(errors="replace").removeprefix("\ufeff").lstrip("\r\n")
         if form == ".csv":
-            return next(csv.reader(StringIO(start)), [])
+            try:
+                return next(csv.reader(StringIO(start)), [])
+            except csv.Error as error:
+                raise UserError(f"{_shown(first.url)} cannot be read: {error}") from None
         return [self._key or _kind_of_line(start.partition("\n")[0].strip()) or "uid"]
 
     @cached_property
@@ -187,9 +190,8 @@ class KeyedRows:
             if {*COLUMNS[kind]} & {*self._columns} or (kind == "uid" and {*UID_COLUMNS} <= {*self._columns}):
                 return kind
         wanted = f"{', '.join(kinds[:-1])} or {kinds[-1]}" if len(kinds) > 1 else COLUMNS[kinds[0]][0]
-        raise UserError(
-            f"{self._name} must have a column {wanted} as the key; its columns are {', '.join(self._columns)[:500]}"
-        )
+        held = " ".join(", ".join(self._columns).split())[:500]
+        raise UserError(f"{self._name} must have a column {wanted} as the key; its columns are {held}")
 
     @property
     def needs(self) -> frozenset[str]:
@@ -206,11 +208,10 @@ class KeyedRows:
         """Return the files. Raises `UserError` unless the first has a key and the `columns` of a `setting`."""
         for name in [*columns, self._key_columns()[0]]:
             if (count := self._columns.count(name)) > 1:
-                raise UserError(f"{self.files[0].url} must have one column {name}, not {count}")
+                raise UserError(f"{_shown(self.files[0].url)} must have one column {name}, not {count}")
             if not count:
-                raise UserError(
-                    f"{setting}={name} is not in {self._name}; {did_you_mean(name, self.columns)}"
-                )
+                hint = " ".join(did_you_mean(name, self.columns).split())
+                raise UserError(f"{setting}={name} is not in {self._name}; {hint}")
         return self.files
 
     def keys_of(self, batch: Batch) -> UidArray:
@@ -479,10 +480,10 @@ def _numbers(column: pa.Array, name: str, spelled: bool) -> npt.NDArray[np.float
             integers = [int(text) for text in rounded if re.fullmatch(r"[+-]?\d+", text)]
             numeric_scores(np.array(integers, object), name)
     missing = to_mask(column.is_null())
-    plain = pa.types.is_integer(column.type) or column.type in (pa.float32(), pa.float64())
-    # Zeros in place of missing numbers: NumPy's floats would round the other integers.
-    values = to_numpy(column.fill_null(0)) if plain else column.to_numpy(False)
-    return np.where(missing, np.nan, np.asarray(numeric_scores(values, name), np.float64))
+    if column.null_count and pa.types.is_integer(column.type):
+        column = column.fill_null(0)  # else NumPy's floats would round the other integers
+    scores = numeric_scores(column.to_numpy(False), name)
+    return np.where(missing, np.nan, np.asarray(scores, np.float64))
 
 
 def _differ(one: Values, other: Values) -> npt.NDArray[np.bool_]:
