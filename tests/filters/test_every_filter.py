@@ -61,8 +61,8 @@ EXACT = {"column", "normsim", "score_file"}  # in float64
 COMBINATORS = {"cascade", "intersect", "rank_sum", "union"}  # cost what their parts cost
 DIRECT = {"icc", "vba"}  # need their extra with filter.mode=direct only
 LIGHT = {
-    "clip", "column", "cotr", "image_based", "informativeness", "lexicon", "negcliploss", "no_filter", "no_text",
-    "normsim", "oracle", "pacscore", "published", "random", "score_file", "uid_list", "vas",
+    "clip", "column", "cotr", "dfn", "image_based", "informativeness", "lexicon", "negcliploss", "no_filter",
+    "no_text", "normsim", "oracle", "pacscore", "published", "random", "score_file", "uid_list", "vas",
 }  # fmt: skip
 
 
@@ -140,6 +140,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         "aesthetics": [
             f"filter.model={clip}", "filter.pretrained=null", f"filter.head={folder / 'head.safetensors'}",
         ],
+        "dfn": [f"filter.model={clip}", "filter.pretrained=null"],
         "image_based": [f"filter.target={folder / 'target.npy'}"],
         "image_based_clip": [f"filter.filters.image_based.target={folder / 'target.npy'}"],
         "sba": distilled,
