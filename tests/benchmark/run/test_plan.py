@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from benchmark.core import fingerprints
 from benchmark.core.records import write_record
-from benchmark.pool import layout
 from benchmark.results.provenance import machine
 from benchmark.results.result import DownstreamResult, Scoring
 from benchmark.results.stopwatch import Stage
@@ -98,7 +98,7 @@ def test_a_stage_is_planned_for_the_tasks_that_have_it(
 
     trained = "dual_encoder to do"
     with monkeypatch.context() as patch:
-        patch.setattr(layout, "hash_file", None)  # no file is read to know it
+        patch.setattr(fingerprints, "hash_file", None)  # no file is read to know it
         cells = {
             "score": ["", "", ""], "select": [TO_DO, "", ""], "train": [TO_DO, trained, ""],
             "run": [TO_DO, trained, TO_DO],
