@@ -1,167 +1,181 @@
-"""Score file: scores computed by another program, read from a CSV or parquet file."""
+"""Score file: scores computed by another program, looked up by uid, url, hash or caption."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+import logging
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 
-from benchmark.core.arrow import DAMAGE
-from benchmark.core.batch import Batch, model_text
-from benchmark.core.devices import Device
-from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.exact_numbers import numeric_scores
-from benchmark.core.hashes import hash_file
-from benchmark.core.paths import user_path
-from benchmark.core.requirements import Requirement, look
-from benchmark.core.uids import UidIndex, encode_uid_column
-from filters.base import Filter, Scores
+from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
+from benchmark.core.keyed_rows import KeyedRows, Kind, Matched
+from benchmark.core.ranges import Fraction, checked
+from benchmark.core.requirements import NotFetchedError, OnFirstUseError, Requirement, look
+from benchmark.core.storage import Entry, StorageError, is_remote
+from benchmark.core.uids import UID_DTYPE, UidArray
+from filters.base import Filter, Scores, standardize
 
-UID = "uid"
-TEXT_COLUMNS = ("caption", "text", "TEXT")
+log = logging.getLogger(__name__)
 
 
-class ScoreFile(Filter):
-    """Score looked up by uid, or by caption in a file without uids; NaN for missing samples.
-
-    Of several rows with the same uid or caption, the first counts. Captions are compared by their beginnings, see
-    `model_text`. No score is rounded (see `numeric_scores`).
+class FromRows(Filter):
+    """Base of filters that look pairs up in rows of others: all rows are read once, for all pairs of the pool.
 
     Args:
-        path: path of a ``.parquet`` file, or of a CSV file, which may be compressed by gzip, with a column ``uid``,
-            ``caption`` or ``text``.
-        column: name of the numeric column with the scores.
+        path: files of rows, see `KeyedRows`: a path, URL or pattern, or a list of them.
+        key: what tells pairs apart; by default the first of uid, url, hash and caption that the files have.
     """
 
-    needs = frozenset({"text"})
-    batch_size = 65536
+    batch_size: ClassVar[int] = 65536
     light = True
 
-    def __init__(self, path: str, column: str) -> None:
-        self.path = str(path)
-        self.column = column
-        self._rows: UidIndex | None = None
-        self._scores: Scores = np.empty(0)
-        self._by_caption: dict[str, float] = {}
+    def __init__(self, path: str | Sequence[str], key: Kind | None) -> None:
+        self.path = path if isinstance(path, str) else [str(part) for part in path]
+        self.key_column = key
+        self._rows = KeyedRows("filter.path", self.path, key)
+        self._scored: tuple[Matched, Scores] | None = None
+        self._terms: str = ""
+        self._bytes: int | None = None
+
+    def published(self, terms: str, size: int | None) -> None:
+        """Take the licence of published rows, and the bytes of their download as far as they are known."""
+        self._terms, self._bytes = terms, size
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """What the keys are made of."""
+        return self._rows.needs
 
     def identity(self) -> dict[str, Any]:
-        """Identify the file by its content, not its path."""
-        return super().identity() | {"path": hash_file(self._file())}
+        """Identify the files by their content, not their paths."""
+        return super().identity() | {"path": self._rows.identity()}
 
     def requirements(self) -> Iterator[Requirement]:
-        """Yield the file."""
-        yield look("filter.path", lambda: self._key_column() and self._file())
+        """Yield the files; remote ones are read where they are, or copied first by task=fetch."""
+        yield look("filter.path", self._locate)
 
-    def setup(self, device: Device) -> None:
-        """Read the file. Raises `UserError` when it is missing, unreadable or lacks a column."""
-        path, key = self._file(), self._key_column()
-        keys, self._scores = _read(path, key, self.column)
-        if key == UID:
-            self._by_uid(path, keys)
-        else:
-            captions = [caption and model_text(caption) for caption in keys.to_pylist()]
-            # Reversed, so that of equal captions the first one wins.
-            self._by_caption = dict(zip(reversed(captions), self._scores[::-1].tolist(), strict=True))
-
-    def _key_column(self) -> str:
-        """Return the column of uids or captions. Raises `UserError` unless the file has it and the scores' once."""
-        path = self._file()
-        names = _columns(path)
-        key = next((name for name in (UID, *TEXT_COLUMNS) if name in names), None)
-        if key is None:
-            raise UserError(
-                f"filter.path={self.path} must have a column uid or one of {', '.join(TEXT_COLUMNS)}"
-            )
-        if self.column not in names:
-            raise UserError(
-                f"filter.column={self.column} is not in {path}; {did_you_mean(self.column, names)}"
-            )
-        for name in (key, self.column):
-            if names.count(name) > 1:
-                raise UserError(f"{path} must have one column {name}, not {names.count(name)}")
-        return key
-
-    def _by_uid(self, path: Path, keys: pa.ChunkedArray) -> None:
+    def _locate(self) -> str:
+        name, size = self._terms or self._rows.sources[0], self._bytes or 0
         try:
-            self._rows = UidIndex(
-                encode_uid_column(keys)[::-1]
-            )  # finds the last of equal uids: here the first wins
-        except ValueError as error:
-            raise UserError(f"{path}: {error}; uids are 32 hex characters or UUIDs") from None
-        self._scores = np.append(self._scores[::-1], self._scores.dtype.type(np.nan))  # for row -1
+            first = self._check()
+        except StorageError as error:
+            known = f"; {name}, {size / 1e6:,.0f} MB" if size else ""
+            later = OnFirstUseError(name, size, self._rows.copies, self._fetch)
+            raise NotFetchedError(f"{error}{known}; where there is a network run task=fetch", later) from None
+        if not is_remote(first.url):
+            return first.url.removeprefix("file://")
+        size = sum(file.size or 0 for file in self._rows.files) or size
+        detail = f"{name}: {len(self._rows.files):,} files, {size / 1e6:,.0f} MB"
+        raise OnFirstUseError(detail, size, self._rows.copies, self._fetch)
+
+    def _fetch(self) -> None:
+        self._name_terms()
+        self._rows.fetch()
+
+    def _name_terms(self) -> None:
+        if self._terms and is_remote(self._rows.files[0].url):
+            log.warning("download of %s", self._terms)
+
+    def fit(self, batches: Iterable[Batch]) -> None:
+        """Look up all pairs, and log how many have a score. Raises `UserError` if none has."""
+        keys, example = [], ""
+        for batch in batches:
+            keys.append(self._rows.keys_of(batch))
+            example = example or self._rows.example(batch)
+        self._scored = self._look_up(np.concatenate([np.empty(0, UID_DTYPE), *keys]))
+        matched, scores = self._scored
+        if len(scores) and np.isnan(scores).all():
+            raise UserError(
+                f"filter.path={self.path}: none of the {len(scores):,} pairs is scored: by {self._rows.kind}, pairs"
+                f" such as {example} were looked for among rows such as {matched.first}; give the rows of this pool,"
+                " or another filter.key"
+            )
+        if len(scores):
+            self._report(matched, scores)
 
     def score(self, batch: Batch) -> Scores:
-        """Return the file's scores of shape (n,)."""
-        if self._rows is None:
-            return np.array([self._by_caption.get(text, np.nan) for text in batch.texts], self._scores.dtype)
-        return self._scores[self._rows.find(batch.uids)]
+        """Return scores of shape (n,); without `fit` those of the batch as if it were the whole pool."""
+        keys = self._rows.keys_of(batch)
+        if self._scored is None:
+            return self._look_up(keys)[1]
+        matched, scores = self._scored
+        rows = matched.index.find(keys)
+        return np.where(rows < 0, scores.dtype.type(np.nan), scores[rows])
 
-    def _file(self) -> Path:
-        path = user_path(self.path)
-        if not path.is_file():
-            raise UserError(f"filter.path={self.path} not found; give a .csv or .parquet file of scores")
-        return path
+    def _look_up(self, keys: UidArray) -> tuple[Matched, Scores]:
+        self._check()
+        self._name_terms()
+        matched = self._rows.match(keys, self._columns())
+        return matched, self._scores(matched)
 
+    def _columns(self) -> Sequence[str]:
+        return ()
 
-_MULTILINE = pa.csv.ParseOptions(newlines_in_values=True)
+    def _check(self) -> Entry:
+        """Return the first file. Raises `UserError` for wrong files."""
+        return self._rows.check(self._columns(), "filter.column")[0]
 
+    @abstractmethod
+    def _scores(self, matched: Matched) -> Scores:
+        """Return the scores of the m pairs that were looked up, (m,)."""
 
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what Arrow raises for a broken file, or a column of an unexpected type, into a `UserError`."""
-    try:
-        yield
-    except DAMAGE as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{path} cannot be read: {reason[:200]}") from None
-
-
-def _columns(path: Path) -> list[str]:
-    with _explained(path):
-        if path.suffix == ".parquet":
-            return list(pq.read_schema(path).names)
-        with open_text(path) as file, pa.csv.open_csv(file, parse_options=_MULTILINE) as reader:
-            return list(reader.schema.names)
+    @abstractmethod
+    def _report(self, matched: Matched, scores: Scores) -> None:
+        """Log how many pairs of the pool, or rows of the files, were found."""
 
 
-def _read(path: Path, key: str, column: str) -> tuple[pa.ChunkedArray, Scores]:
-    """Return the column of uids or captions, and the scores. Raises `UserError` unless they are text and numbers."""
-    with _explained(path):
-        if path.suffix == ".parquet":
-            table = pq.read_table(path, columns=[key, column], page_checksum_verification=True)
-        else:
-            table = _read_csv(path, key, column)
-        keys, scores = table[key].cast(pa.string()), table[column]
-        keys.validate(full=True)  # of UTF-8, which a parquet file need not hold
-        missing = scores.is_null().to_numpy()
-        if pa.types.is_integer(scores.type):
-            scores = scores.fill_null(0)  # else NumPy's floats would round the other integers
-        values = scores.to_numpy()
-    found = numeric_scores(values, f"filter.column={column} of {path}")
-    return keys, np.where(missing, found.dtype.type(np.nan), found)
+@checked
+class ScoreFile(FromRows):
+    """Score of the files; NaN for pairs that they lack.
 
+    The score of several columns is the weighted sum of each standardised over the pairs of the pool (see
+    `standardize`), NaN for a pair that one of them lacks. A single column without a weight is the score as it is: no
+    number is rounded (see `numeric_scores`).
 
-def _read_csv(path: Path, key: str, column: str) -> pa.Table:
-    """Read a CSV file. Keys are text, even when all of them look like numbers."""
+    Args:
+        path, key: see `FromRows`.
+        column: name of the numeric column with the scores, or several.
+        weights: of each column; by default 1, and negative where low is good.
+        coverage: fraction of the pool's pairs that must have a score; None for any but 0.
+    """
 
-    def read(types: dict[str, pa.DataType]) -> pa.Table:
-        convert = pa.csv.ConvertOptions(include_columns=[key, column], column_types=types)
-        with open_text(path) as file:
-            return pa.csv.read_csv(file, parse_options=_MULTILINE, convert_options=convert)
+    def __init__(
+        self,
+        path: str | Sequence[str],
+        column: str | Sequence[str],
+        key: Kind | None = None,
+        weights: Sequence[float] | None = None,
+        coverage: Fraction | None = None,
+    ) -> None:
+        super().__init__(path, key)
+        self.column = [column] if isinstance(column, str) else [str(name) for name in column]
+        self.weights = None if weights is None else [float(weight) for weight in weights]
+        if weights is not None and len(weights) != len(self.column):
+            raise UserError(
+                f"filter.weights={self.weights} must be one number per column of filter.column={self.column}"
+            )
+        self.coverage = coverage
 
-    try:
-        return read({key: pa.string()})
-    except pa.ArrowInvalid:
-        # Types follow from the first rows, and integers may be followed by fractions.
-        return read({key: pa.string(), column: pa.float64()})
+    def _columns(self) -> Sequence[str]:
+        return self.column
 
+    def _scores(self, matched: Matched) -> Scores:
+        columns = np.where(np.isinf(matched.values), np.nan, matched.values).T
+        if len(columns) == 1 and self.weights is None:
+            return np.asarray(columns[0])
+        weights = self.weights or [1.0] * len(columns)
+        return np.asarray(
+            np.add.reduce([w * standardize(of) for w, of in zip(weights, columns, strict=True)])
+        )
 
-def open_text(path: Path) -> pa.NativeFile:
-    """Open a text file, or one compressed by gzip whatever its name is."""
-    with path.open("rb") as file:
-        compressed = file.read(2) == b"\x1f\x8b"
-    return pa.input_stream(str(path), compression="gzip" if compressed else None)
+    def _report(self, matched: Matched, scores: Scores) -> None:
+        """Log the coverage. Raises `UserError` if it is below the bound."""
+        covered = 1 - float(np.isnan(scores).mean())
+        text = (
+            f"{covered:.1%} of the {len(scores):,} pairs have a score in filter.path={self.path} (by"
+            f" {self._rows.kind}); {1 - covered:.1%} have none and are never kept"
+        )
+        if self.coverage is not None and covered < self.coverage:
+            raise UserError(f"{text}; filter.coverage={self.coverage:g} demands more")
+        log.info("score: %s", text)

@@ -13,12 +13,14 @@ The key of a row is one of these, and always becomes 128 bits:
   download has the same numbers.
 """
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from io import StringIO
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Literal, get_args
@@ -34,9 +36,10 @@ from benchmark.core.arrow import DAMAGE, to_mask, to_numpy
 from benchmark.core.batch import MAX_CHARACTERS, Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.exact_numbers import MAX_INTEGER, numeric_scores
+from benchmark.core.fetched_files import fetch_files
 from benchmark.core.fingerprints import content_hash, file_version
 from benchmark.core.hashes import hash_text
-from benchmark.core.paths import refuse_pointers, user_path
+from benchmark.core.paths import cache_folder, refuse_pointers, user_path, write_text
 from benchmark.core.prefetch import made_ahead
 from benchmark.core.storage import (
     Entry,
@@ -87,10 +90,12 @@ NEEDS: dict[Kind, frozenset[str]] = {
 PATTERNS = {"md5": "^[0-9a-f]{32}$", "sha256": "^[0-9a-f]{64}$", "domain": r"^[^\s/:@]+\.[^\s/:@]+$"}
 FORMATS = (".parquet", ".csv", ".npy", ".txt")
 FORMATS_IN_WORDS = ".parquet, .csv (or .csv.gz), .npy or .txt"
+COMPLETE = "complete"  # file of a folder of copies that has all
 DEPTH = 3  # folders that are searched below a given one
 ROWS = 1 << 20  # in a batch
 _NEAR = np.uint64(64 - 27)  # bits of a key's first word that are not looked at first
-_TRUTH = ["true", "True", "TRUE", "false", "False", "FALSE"]
+_MISSING = r"(?i)^(#?n/?a|#N/A N/A|-?1\.#(ind|qnan)|-?nan|null|)$"  # in a CSV file
+_TRUTH = "(?i)^(true|false)$"
 _MULTILINE = pa.csv.ParseOptions(newlines_in_values=True)
 _BLOCKS = pa.csv.ReadOptions(block_size=1 << 23)  # bytes; a line must fit into one
 Values = npt.NDArray[np.float64]  # (n, columns)
@@ -100,6 +105,7 @@ Values = npt.NDArray[np.float64]  # (n, columns)
 class Matched:
     """What the rows say of m keys: their values (m, columns), NaN without any, and whether they are `listed` (m,)."""
 
+    index: UidIndex  # of the m keys
     values: Values
     listed: npt.NDArray[np.bool_]
     rows: int  # in all files
@@ -127,16 +133,38 @@ class KeyedRows:
     @cached_property
     def files(self) -> list[Entry]:
         """The files, each once, in the order of their names. Raises `UserError` without any, or for a mixture."""
-        listed = {file.url: file for source in self.sources for file in self._list(source)}
-        files = [listed[url] for url in sorted(listed)]
+        if (self.copies / COMPLETE).is_file():
+            copied = (path for path in sorted(self.copies.iterdir()) if _format(path.name))
+            files = [Entry(f"file://{path}", False, path.stat().st_size, None) for path in copied]
+        else:
+            listed = {file.url: file for source in self.sources for file in self._list(source)}
+            files = [listed[url] for url in sorted(listed)]
         formats = sorted({_format(file.url) for file in files})
         if len(formats) > 1:
             raise UserError(
                 f"{self._name} must be files of one format, not {', '.join(formats)}; give a pattern such as"
                 f" *{formats[0]}"
             )
+        if empty := [file for file in files if file.size == 0]:
+            raise UserError(
+                f"{_shown(empty[0].url)} is empty: it has no bytes; write it again, or move it elsewhere"
+            )
         refuse_pointers(_path(file) for file in files if not is_remote(file.url))
         return files
+
+    @property
+    def copies(self) -> Path:
+        """The folder of the cache that `fetch` copies remote files to."""
+        return cache_folder("data", "rows", hash_text(" ".join(self.sources), 16))
+
+    def fetch(self) -> None:
+        """Copy the files, from where they are read from then on. An interrupted copy goes on."""
+        names = {
+            self.copies / f"{n:05d}-{file_name(file.url)}": file.url for n, file in enumerate(self.files)
+        }
+        fetch_files(names)
+        write_text(self.copies / COMPLETE, "\n".join(self.sources))
+        del self.files
 
     def identity(self) -> str:
         """Return a hash of the content of all files, of remote ones of their URLs, sizes and versions."""
@@ -155,16 +183,13 @@ class KeyedRows:
             if form == ".npy":
                 return ["uid"]
             with _open_text(first.url) as stream:
-                if form == ".csv":
-                    return list(pa.csv.open_csv(stream, _BLOCKS, _MULTILINE).schema.names)
-                line = (
-                    stream.read(4096)
-                    .decode(errors="replace")
-                    .removeprefix("\ufeff")
-                    .strip()
-                    .partition("\n")[0]
-                )
-        return [self._key or _kind_of_line(line.strip()) or "uid"]
+                start = stream.read(1 << 16).decode(errors="replace").removeprefix("\ufeff").lstrip("\r\n")
+        if form == ".csv":
+            try:
+                return next(csv.reader(StringIO(start)), [])
+            except csv.Error as error:
+                raise UserError(f"{_shown(first.url)} cannot be read: {error}") from None
+        return [self._key or _kind_of_line(start.partition("\n")[0].strip()) or "uid"]
 
     @cached_property
     def kind(self) -> Kind:
@@ -174,14 +199,13 @@ class KeyedRows:
             if {*COLUMNS[kind]} & {*self._columns} or (kind == "uid" and {*UID_COLUMNS} <= {*self._columns}):
                 return kind
         wanted = f"{', '.join(kinds[:-1])} or {kinds[-1]}" if len(kinds) > 1 else COLUMNS[kinds[0]][0]
-        raise UserError(
-            f"{self._name} must have a column {wanted} as the key; its columns are {', '.join(self._columns)[:500]}"
-        )
+        held = " ".join(", ".join(self._columns).split())[:500]
+        raise UserError(f"{self._name} must have a column {wanted} as the key; its columns are {held}")
 
     @property
     def needs(self) -> frozenset[str]:
         """The fields of a pool's samples that `keys_of` reads."""
-        return NEEDS[self.kind]
+        return NEEDS[self._key or self.kind]
 
     @property
     def columns(self) -> list[str]:
@@ -193,11 +217,10 @@ class KeyedRows:
         """Return the files. Raises `UserError` unless the first has a key and the `columns` of a `setting`."""
         for name in [*columns, self._key_columns()[0]]:
             if (count := self._columns.count(name)) > 1:
-                raise UserError(f"{self.files[0].url} must have one column {name}, not {count}")
+                raise UserError(f"{_shown(self.files[0].url)} must have one column {name}, not {count}")
             if not count:
-                raise UserError(
-                    f"{setting}={name} is not in {self._name}; {did_you_mean(name, self.columns)}"
-                )
+                hint = " ".join(did_you_mean(name, self.columns).split())
+                raise UserError(f"{setting}={name} is not in {self._name}; {hint}")
         return self.files
 
     def keys_of(self, batch: Batch) -> UidArray:
@@ -214,6 +237,15 @@ class KeyedRows:
             return make_uids(values)
         texts = [text.encode(errors="surrogatepass") for text in batch.texts]
         return _hash_keys(murmur_hash([url + text for url, text in zip(values, texts, strict=True)]))
+
+    def example(self, batch: Batch) -> str:
+        """Return the first key of a pool's batch as its files have it, see `Matched.first`."""
+        if self.kind == "caption":
+            return repr(batch.texts[0])[:200]
+        named = "key" if self.kind == "key" else "url"
+        more = f" and {batch.texts[0]!r}" if self.kind == "hash" else ""
+        value = decode_uid(batch.uids[0]) if self.kind == "uid" else batch.columns[named][0]
+        return f"{value!r}{more}"[:200]
 
     def batches(self, columns: Sequence[str] = ()) -> Iterator[tuple[UidArray, Values]]:
         """Yield the keys of n rows, shape (n,), and the numbers of `columns`, (n, columns), in batches.
@@ -264,8 +296,10 @@ class KeyedRows:
                 f"{self._name} has rows of one {self.kind} with different {' and '.join(columns)}, such as"
                 f" {', '.join(examples[:3])} ({differs.sum():,} such pairs); keep one row of each"
             )
-        places = index.find(keys)  # of equal keys all have the values of one
-        return Matched(values[places], listed[places], rows, known, first)
+        if index.repeats:  # one of equal keys has the values
+            places = index.find(keys)
+            values, listed = values[places], listed[places]
+        return Matched(index, values, listed, rows, known, first)
 
     def _show(self, keys: UidArray, names: pa.Array | None, row: int) -> str:
         """Return the key in a row as its file has it, not longer than a line."""
@@ -462,8 +496,8 @@ def _numbers(column: pa.Array, name: str, spelled: bool) -> npt.NDArray[np.float
     """Return the n numbers of a column, or that its strings spell, shape (n,); NaN for missing ones."""
     if spelled:
         texts = pc.utf8_trim_whitespace(column)
-        texts = pc.if_else(pc.is_in(texts, pa.array(pa.csv.ConvertOptions().null_values)), None, texts)
-        if pc.all(pc.is_in(texts.drop_null(), pa.array(_TRUTH))).as_py():
+        texts = pc.if_else(pc.match_substring_regex(texts, _MISSING), None, texts)
+        if pc.all(pc.match_substring_regex(texts, _TRUTH)).as_py():
             column = texts.cast(pa.bool_())
         else:
             try:
@@ -475,9 +509,10 @@ def _numbers(column: pa.Array, name: str, spelled: bool) -> npt.NDArray[np.float
             integers = [int(text) for text in rounded if re.fullmatch(r"[+-]?\d+", text)]
             numeric_scores(np.array(integers, object), name)
     missing = to_mask(column.is_null())
-    if pa.types.is_integer(column.type):
+    if column.null_count and pa.types.is_integer(column.type):
         column = column.fill_null(0)  # else NumPy's floats would round the other integers
-    return np.where(missing, np.nan, np.asarray(numeric_scores(column.to_numpy(False), name), np.float64))
+    scores = numeric_scores(column.to_numpy(False), name)
+    return np.where(missing, np.nan, np.asarray(scores, np.float64))
 
 
 def _differ(one: Values, other: Values) -> npt.NDArray[np.bool_]:

@@ -172,7 +172,8 @@ class UidIndex:
         ordered = uids if rows is None else uids[rows]
         last = np.ones(len(uids), bool)
         last[:-1] = ordered[1:] != ordered[:-1]
-        if not last.all():
+        self.repeats = not last.all()
+        if self.repeats:
             rows, ordered = np.flatnonzero(last) if rows is None else rows[last], ordered[last]
         self._rows = rows
         self._high, self._low = np.ascontiguousarray(ordered["f0"]), ordered["f1"]

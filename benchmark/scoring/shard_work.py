@@ -57,8 +57,8 @@ class ScoreShard:
     _index: UidIndex | None = None
 
     def __post_init__(self) -> None:
-        # What a light filter loads, such as a file of scores, is in memory once, not in each of many workers.
-        few = len(self.shards) < LIGHT_SHARDS or needs_setup(self.scorer)
+        # What a light filter loads or fits, such as scores of files, is in memory once, not in each of many workers.
+        few = len(self.shards) < LIGHT_SHARDS or needs_setup(self.scorer) or self.scorer.corpus_dependent
         light = few and is_light(self.scorer)
         self.light = light and not shards_without_features(self.pool, self.scorer, self.shards)
 

@@ -61,8 +61,8 @@ EXACT = {"column", "normsim", "score_file"}  # in float64
 COMBINATORS = {"cascade", "intersect", "rank_sum", "score_sum", "union"}  # cost what their parts cost
 DIRECT = {"icc", "vba"}  # need their extra with filter.mode=direct only
 LIGHT = {
-    "clip", "column", "cotr", "image_based", "informativeness", "lexicon", "negcliploss", "no_filter", "no_text",
-    "normsim", "oracle", "pacscore", "random", "score_file", "uid_list", "vas",
+    "clip", "column", "cotr", "dfn", "image_based", "informativeness", "lexicon", "negcliploss", "no_filter",
+    "no_text", "normsim", "oracle", "pacscore", "published", "random", "score_file", "uid_list", "vas",
 }  # fmt: skip
 
 
@@ -140,6 +140,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         "aesthetics": [
             f"filter.model={clip}", "filter.pretrained=null", f"filter.head={folder / 'head.safetensors'}",
         ],
+        "dfn": [f"filter.model={clip}", "filter.pretrained=null"],
         "image_based": [f"filter.target={folder / 'target.npy'}"],
         "image_based_clip": [f"filter.filters.image_based.target={folder / 'target.npy'}"],
         "sba": distilled,
@@ -150,6 +151,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
             f"filter.wordnet={write_wordnet(folder / 'wordnet')}",
         ],
         "score_file": [f"filter.path={folder / 'scores.csv'}"],
+        "published": ["filter.name=datacomp/datacomp_1b", f"filter.path={folder / 'uids.txt'}"],
         "uid_list": [f"filter.path={folder / 'uids.txt'}"],
         "llm_rating": [f"filter.model={chat_model(folder / 'chat')}"],
     }  # fmt: skip
@@ -252,7 +254,8 @@ FILES = {
     "aesthetics": ["filter.head", "filter.model"], "clip": ["models.clip.model"], "icc": ["models.icc.checkpoint"],
     "complexity_action": ["models.parser"], "image_based": ["filter.target"], "lexicon": ["filter.ratings"],
     "pacscore": ["models.pacscore.checkpoint"], "sba": ["filter.checkpoint"],
-    "score_file": ["filter.path"], "text_based": ["filter.synsets", "filter.wordnet"], "uid_list": ["filter.path"],
+    "published": ["filter.path"], "score_file": ["filter.path"],
+    "text_based": ["filter.synsets", "filter.wordnet"], "uid_list": ["filter.path"],
     "vas": ["filter.target"],
 }  # fmt: skip
 

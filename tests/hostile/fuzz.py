@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from benchmark.core.batch import SampleError
+from benchmark.core.batch import Batch, SampleError
 from benchmark.core.errors import UserError
+from benchmark.core.uids import encode_uids
 from benchmark.pool.image_parquet import write_as_tar
 from benchmark.pool.parquet_reader import read_metadata
 from benchmark.pool.tar_index import index_tar
@@ -66,7 +67,7 @@ def read_image_parquet(path: Path) -> None:
 
 def read_score_file(path: Path) -> None:
     for scorer in (ScoreFile(str(path), "score"), UidList(str(path))):
-        scorer.setup(None)  # type: ignore[arg-type]
+        scorer.score(Batch(encode_uids([sample.uid for sample in rows(20)]), [""] * 20))
 
 
 def write_scores(path: Path) -> None:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import UidIndex, decode_uids, encode_uids, read_subset
 from benchmark.pool import parquet_reader
@@ -205,10 +206,9 @@ def test_a_column_has_exact_scores_or_is_refused(tmp_path: Path, name: str) -> N
         with pytest.raises(UserError, match=expected):
             Column("q").score(batch)
         with pytest.raises(UserError) as error:
-            from_file.setup(torch.device("cpu"))
+            from_file.score(batch)
         assert "\n" not in str(error.value)
     else:
-        from_file.setup(torch.device("cpu"))
         for scorer in (Column("q"), from_file):
             assert scorer.score(batch) == pytest.approx(expected, abs=0, nan_ok=True)
 
@@ -235,9 +235,7 @@ def test_lists_of_uids_may_be_zipped_or_marked(tmp_path: Path, name: str) -> Non
     text = "\n".join(["uid"] * name.endswith("csv") + GOOD_UIDS).encode()
     for content in (text, gzip.compress(text), b"\xef\xbb\xbf" + text):
         (tmp_path / name).write_bytes(content)
-        listed = UidList(str(tmp_path / name))
-        listed.setup(torch.device("cpu"))
-        assert len(listed._uids) == 4
+        assert UidList(str(tmp_path / name)).score(Batch(encode_uids(GOOD_UIDS), [])).tolist() == [1] * 4
 
 
 def test_ratings_may_be_marked_but_not_without_end(tmp_path: Path) -> None:

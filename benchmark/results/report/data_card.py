@@ -15,6 +15,7 @@ from benchmark.results.report.entry_facts import loss_note, settings_of_what_ran
 from benchmark.results.report.table import escaped
 from benchmark.results.result import Result
 from benchmark.selection.manifest import Manifest
+from filters.published.entries import terms_of
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -102,6 +103,7 @@ def data_card(
         results=results,
         settings=json.dumps(without_folders(settings), indent=2),
         toy_models="demo/models/" in json.dumps(settings["filter"]),
+        terms=terms_of(settings["filter"]),
         decides=manifest.config.get("rank") is False,
         download=DOWNLOAD,
         tars=tars,

@@ -71,7 +71,7 @@ def test_cached_scores_of_a_model_import_no_torch(run: Run, small_demo: list[str
 def test_a_plan_imports_no_torch_whatever_the_filter(small_demo: list[str], tmp_path: Path) -> None:
     """It looks for the scores of each, by its key, and for what it needs."""
     needs_a_setting = {"aesthetics", "image_based", "image_based_clip", "lexicon", "llm_rating", "score_file"}
-    needs_a_setting |= {"text_based", "uid_list"}
+    needs_a_setting |= {"dfn", "published", "text_based", "uid_list"}
     names = {path.stem for path in (CONF / "filter").glob("*.yaml")} - needs_a_setting
     assert len(names) >= 30
     plan = ["task=select", *small_demo, f"filter={','.join(sorted(names))}", "size.samples=20000"]

@@ -19,6 +19,7 @@ from benchmark.pool.pool import Pool
 from benchmark.results.provenance import Provenance, provenance
 from benchmark.scoring.score_pool import fit_filter
 from filters.base import Composite, Filter, Scores
+from filters.score_file import FromRows
 from pairsift.studies.icc.concreteness.correlation import Correlation, correlate
 from pairsift.studies.icc.concreteness.rated_texts import RatedTexts
 
@@ -66,7 +67,7 @@ def check_needs(scorer: Filter, name: str) -> None:
 def fit(scorer: Filter, pool: Callable[[], Pool], engine: Engine) -> None:
     """Fit the filter, or the parts of a composite, to the pool if it needs corpus statistics; most do not."""
     for leaf in scorer.leaves():
-        if leaf.corpus_dependent:
+        if leaf.corpus_dependent and not isinstance(leaf, FromRows):  # these look up the texts themselves
             fit_filter(pool(), leaf, engine)
 
 

@@ -77,6 +77,15 @@ def test_lost_pairs_and_ties_are_counted() -> None:
     assert "with that score" not in made()
 
 
+def test_licences_of_published_scores_are_named() -> None:
+    manifest = result("icc").selection
+    part = {"_target_": "filters.published.entries.published", "name": "apple/datacomp_12m"}
+    card = made(manifest=replace(manifest, config={"filters": {"first": part}}))
+    assert "- `hf://datasets/apple/DataComp-12M: licence Apple's own" in card
+    assert "it forbids commercial use" in card
+    assert "commercial" not in made()
+
+
 def test_a_filter_that_decides_has_no_lowest_score() -> None:
     manifest = result("icc").selection
     assert "lowest score kept: 0.25" in made()

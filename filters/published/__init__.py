@@ -1,0 +1,1 @@
+"""Scores and selections that others have published, by name."""
