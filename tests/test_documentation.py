@@ -38,7 +38,7 @@ HEADER = re.compile(r"^#\s+((?:\w+=\S+ )*python -m benchmark .*)$", re.MULTILINE
 # The command that another program starts: `srun ... -- python -m benchmark ...`, `entrypoint: ...` of a manifest
 STARTED = re.compile(r"(?:^|[\s'])((?:python|torchrun) (?:\S+ +)*?-m benchmark [^'#\n]*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
-HARMLESS = {".", "cd", "export", "git", "pre-commit"}
+HARMLESS = {".", "cd", "export", "git", "hf", "pre-commit"}
 LAUNCHERS = {"python", "torchrun"}
 STARTERS = {"#!/bin/bash", "apiVersion:", "kubectl", "ray", "sbatch"}
 PROGRAMS = HARMLESS | LAUNCHERS | {"make", "pairsift", "pip", "uv"}

@@ -65,10 +65,11 @@ from benchmark.core.uids import (
 
 Kind = Literal["uid", "url", "hash", "caption", "md5", "sha256", "domain", "key"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+URL_HASH = "url_hash"  # of published scores: the key itself
 # The columns that hold each kind of key. The first kind that a file has counts; ``key`` must be asked for.
 COLUMNS: dict[Kind, tuple[str, ...]] = {
     "uid": ("uid",),
-    "url": ("url", "URL", "image_url"),
+    "url": ("url", "URL", "image_url", URL_HASH),
     "hash": ("hash",),
     "caption": ("caption", "text", "TEXT"),
     "md5": ("md5",),
@@ -369,9 +370,12 @@ class KeyedRows:
         if len(columns) == 2:
             return slice(None), read_uid_columns(pa.table([*columns], [*UID_COLUMNS])), None
         (column,) = columns
-        if self.kind == "uid":
+        if self.kind == "uid" or self._key_columns() == [URL_HASH]:
+            rows = np.flatnonzero(to_mask(column.is_valid()))
             try:
-                return slice(None), encode_uid_column(pa.chunked_array([column])), None
+                if self.kind == "uid":
+                    return slice(None), encode_uid_column(pa.chunked_array([column])), None
+                return rows, encode_uid_column(pa.chunked_array([column.drop_null()])), None
             except ValueError as error:
                 raise pa.ArrowInvalid(f"{error}; uids are 32 hex characters or UUIDs") from None
         if self.kind == "hash":

@@ -12,7 +12,7 @@ from benchmark.core.output_folder import OutputFolder
 from benchmark.pool.content import pool_content
 from benchmark.pool.reshard import IDENTITY, META, check_unused
 from benchmark.results.report.score_card import score_card
-from benchmark.run.config import filter_settings, recorded
+from benchmark.run.config import TYPED, filter_settings, recorded
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
@@ -41,7 +41,7 @@ def publish(job: Job) -> None:
         urls,
         job.bounds,
         recorded(filter_settings(job.cfg)),
-        recorded(list(job.overrides)),
+        recorded(list(TYPED or job.overrides)),
     )
     folder.write_text("README.md", card)
     print_result(f"wrote the scores of {len(table):,} pairs")

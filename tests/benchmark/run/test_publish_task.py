@@ -55,8 +55,29 @@ def test_published_scores_select_the_same_pairs(
     assert len(read) == 2 + len(bounds)
     for size in ("7", "all"):
         own = selected(run, *pool, *FILTER, *bounds, f"size.samples={size}")
-        path = f"filter.path={folder / 'scores-00000.parquet'}"
+        path = f"filter.path={folder}"
         assert selected(run, *pool, *read, path, f"size.samples={size}") == own
+
+
+def test_a_copy_of_the_pool_with_other_uids_reads_scores_by_url(
+    run: Run, pool: list[str], tmp_path: Path
+) -> None:
+    assert run("task=publish", *pool, *FILTER, f"task.output={tmp_path / 'out'}").returncode == 0
+    uids = {"uid": [f"{number:032x}" for number in range(30)]}
+    write_metadata(tmp_path / "copy" / "a.parquet", samples(), **uids)
+    settings = ["pool=img2dataset", f"pool.url={tmp_path / 'copy'}", "engine.workers=1", "size=all"]
+    settings += [
+        "filter=score_file",
+        f"filter.path={tmp_path / 'out'}",
+        "filter.column=score",
+        "filter.key=url",
+    ]
+    done = run("task=export", *settings, f"task.output={tmp_path / 'again'}")
+    assert done.returncode == 0, done.stderr
+    table = pq.read_table(tmp_path / "again" / "subset.parquet")
+    read = dict(zip(table["uid"].to_pylist(), table["score"].to_pylist(), strict=True))
+    scored = {uids["uid"][n]: value for n, value in enumerate(VALUES) if value is not None and n != 3}
+    assert read == pytest.approx(scored)
 
 
 def test_a_row_per_pair_has_uid_hash_of_the_url_and_score(pool: list[str], tmp_path: Path) -> None:
