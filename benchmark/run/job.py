@@ -207,7 +207,8 @@ class Job:
     @cached_property
     def left_out(self) -> dict[str, str]:
         """The number and a hash of the pairs that are left out before a selection, by reason; empty without any."""
-        found = {CONTAMINATED: self.contaminated, EXCLUDED: excluded_uids(self.pool)}
+        excluded = excluded_uids(self.pool) if self.cfg.pool.get("exclude") else None
+        found = {CONTAMINATED: self.contaminated, EXCLUDED: excluded}
         return {
             reason: f"{len(uids):,} pairs, {hash_bytes(uids.tobytes(), 12)}"
             for reason, uids in found.items()

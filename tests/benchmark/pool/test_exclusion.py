@@ -102,7 +102,7 @@ def test_a_domain_holds_the_hosts_below_it_and_no_other(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "cannot be read: Empty CSV file"),
+        ("", "list.txt is empty: it has no bytes"),
         (
             "https://example.org/a.jpg\nexample.org\n",
             "'example.org' is no url; give a file for each kind of key",
