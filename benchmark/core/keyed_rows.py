@@ -36,6 +36,7 @@ from benchmark.core.arrow import DAMAGE, to_mask, to_numpy
 from benchmark.core.batch import MAX_CHARACTERS, Batch
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.exact_numbers import MAX_INTEGER, numeric_scores
+from benchmark.core.extras import require
 from benchmark.core.fetched_files import fetch_files
 from benchmark.core.fingerprints import content_hash, file_version
 from benchmark.core.hashes import hash_text
@@ -237,7 +238,11 @@ class KeyedRows:
         if self.kind != "hash":
             return make_uids(values)
         texts = [text.encode(errors="surrogatepass") for text in batch.texts]
-        return _hash_keys(murmur_hash([url + text for url, text in zip(values, texts, strict=True)]))
+        require("laion")
+        import mmh3
+
+        hashes = (mmh3.hash64(url + text, signed=False)[0] for url, text in zip(values, texts, strict=True))
+        return _hash_keys(np.fromiter(hashes, np.uint64, len(batch)))
 
     def example(self, batch: Batch) -> str:
         """Return the first key of a pool's batch as its files have it, see `Matched.first`."""
@@ -534,42 +539,3 @@ def _hash_keys(hashes: npt.NDArray[np.uint64]) -> UidArray:
     keys = np.zeros(len(hashes), UID_DTYPE)
     keys["f0"] = hashes
     return keys
-
-
-def murmur_hash(values: Sequence[bytes]) -> npt.NDArray[np.uint64]:
-    """Return the first half of MurmurHash3 (x64, 128 bits, seed 0) of n strings, shape (n,); LAION's is int64."""
-    sizes = np.array([len(value) for value in values], np.uint64)
-    blocks = (sizes // 16 + 1).astype(np.int64)  # the last is what is left, filled with zeros
-    order = np.argsort(-blocks, kind="stable")
-    joined = b"".join([values[row] + bytes(16 - len(values[row]) % 16) for row in order])
-    words = np.frombuffer(joined, "<u8").reshape(-1, 2)
-    starts = np.cumsum(blocks[order]) - blocks[order]
-    one, two = np.zeros((2, len(values)), np.uint64)
-    c1, c2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
-    for number in range(blocks.max(initial=0)):
-        here = np.searchsorted(-blocks[order], -number, side="left")  # strings that have this block
-        first, second = words[starts[:here] + number].T
-        a, b = one[:here], two[:here]
-        a ^= _rotated(first * c1, 31) * c2
-        whole = np.searchsorted(-blocks[order], -number - 1, side="left")  # and another one after it
-        a[:whole] = (_rotated(a[:whole], 27) + b[:whole]) * np.uint64(5) + np.uint64(0x52DCE729)
-        b ^= _rotated(second * c2, 33) * c1
-        b[:whole] = (_rotated(b[:whole], 31) + a[:whole]) * np.uint64(5) + np.uint64(0x38495AB5)
-    one ^= sizes[order]
-    two ^= sizes[order]
-    one += two
-    two += one
-    mixed = _mixed(one) + _mixed(two)
-    hashes = np.empty(len(values), np.uint64)
-    hashes[order] = mixed
-    return hashes
-
-
-def _rotated(words: npt.NDArray[np.uint64], bits: int) -> npt.NDArray[np.uint64]:
-    return np.asarray(words << np.uint64(bits) | words >> np.uint64(64 - bits))
-
-
-def _mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
-        words = (words ^ words >> np.uint64(33)) * np.uint64(factor)
-    return words ^ words >> np.uint64(33)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import mmh3
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -14,14 +15,14 @@ import pytest
 
 from benchmark.core.batch import Batch
 from benchmark.core.errors import UserError
-from benchmark.core.keyed_rows import KeyedRows, murmur_hash
+from benchmark.core.keyed_rows import KeyedRows
 from benchmark.core.uids import UID_DTYPE, encode_uids, uid_columns
 from tests.servers import Behaviour, hub_server, s3_server
 
 URLS = [f"http://example.org/Ä?n={n}" for n in range(6)]
 CAPTIONS = [f"dog, {n}" for n in range(6)]
 UIDS = [f"{n:032x}" for n in range(10, 16)]
-HASHES = murmur_hash([(u + c).encode() for u, c in zip(URLS, CAPTIONS, strict=True)]).view(np.int64).tolist()
+HASHES = [mmh3.hash64(u + c)[0] for u, c in zip(URLS, CAPTIONS, strict=True)]
 KEYS: dict[str, list[Any]] = {"uid": UIDS, "url": URLS, "hash": HASHES, "caption": CAPTIONS}
 SCORES = [0.5, -1.0, 3.0, 2**53, 0.0, 0.25]
 POOL = Batch(encode_uids(UIDS), CAPTIONS, columns={"url": np.array(URLS, object)})
@@ -88,14 +89,6 @@ def test_every_form_gives_the_same_rows(
                     expected, abs=0, nan_ok=True
                 )
                 assert rows.needs <= {"url", "text"}
-
-
-def test_laions_hash_is_murmurs_of_url_and_caption() -> None:
-    """The numbers are of mmh3.hash64(text)[0]."""
-    texts = [b"http://example.org/a.jpga dog", b"", b"0123456789abcdef", b"a" * 33]
-    known = [7497140763456330906, 0, 5467490433528156583, -2292680244614409027]
-    assert murmur_hash(texts).view(np.int64).tolist() == known
-    assert murmur_hash(texts[::-1])[::-1].tolist() == murmur_hash(texts).tolist()
 
 
 def test_score_parts_and_words_of_uids_are_read(tmp_path: Path) -> None:
