@@ -206,8 +206,11 @@ class KeyedRows:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The fields of a pool's samples that `keys_of` reads."""
-        return NEEDS[self._key or self.kind]
+        """The fields of a pool's samples that `keys_of` reads. Raises `UserError` if a hash lacks its extra."""
+        kind = self._key or self.kind
+        if kind == "hash":
+            require("laion")
+        return NEEDS[kind]
 
     @property
     def columns(self) -> list[str]:
@@ -238,7 +241,6 @@ class KeyedRows:
         if self.kind != "hash":
             return make_uids(values)
         texts = [text.encode(errors="surrogatepass") for text in batch.texts]
-        require("laion")
         import mmh3
 
         hashes = (mmh3.hash64(url + text, signed=False)[0] for url, text in zip(values, texts, strict=True))
