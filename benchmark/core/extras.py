@@ -32,7 +32,7 @@ EXTRAS = {
         "telling a caption's language (filter=english, basic, text_based, image_based, image_based_clip, laion2b;"
         " task=export names languages with it)",
     ),
-    "laion": Extra(("mmh3",), "finding pairs by the column `hash` of LAION's lists"),
+    "laion": Extra(("mmh3",), "finding pairs by LAION's hash of url and caption"),
     "ocr": Extra(
         ("rapidocr", "onnxruntime"),
         "reading text in images (filter=no_text, cotr, rsa, rsc, tmars, debiased; task=profile)",
