@@ -148,6 +148,8 @@ def test_a_pair_that_is_excluded_is_in_nothing_that_is_written(
     assert run("task=export", *kept, f"task.output={tmp_path / 'out'}").returncode == 0
     assert {*pq.read_table(tmp_path / "out" / "subset.parquet")["uid"].to_pylist()} == left
     assert "3 `excluded`" in (tmp_path / "out" / "README.md").read_text()
+    assert run("task=publish", *kept, f"task.output={tmp_path / 'scores'}").returncode == 0
+    assert {*pq.read_table(tmp_path / "scores" / "scores-00000.parquet")["uid"].to_pylist()} == left
     assert run("task=reshard", *kept, f"task.output={tmp_path / 'tars'}").returncode == 0
     for tar in (tmp_path / "tars" / "shards").glob("*.tar"):
         with tarfile.open(tar) as members:
