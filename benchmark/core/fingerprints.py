@@ -1,4 +1,4 @@
-"""What tells whether a file has changed: a hash of a local file's content, read once; of a remote one its version."""
+"""Fingerprints of files: a hash of the content if the file is local, read once; else size and version."""
 
 from functools import cache
 from pathlib import Path

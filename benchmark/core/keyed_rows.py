@@ -9,8 +9,7 @@ The key of a row is one of these, and always becomes 128 bits:
 - ``hash``: LAION's column of that name, the first half of MurmurHash3 (x64, 128 bits, seed 0) of url + caption.
 - ``caption``: BLAKE2b of its beginning, see `model_text`.
 - ``md5``, ``sha256`` of the file that was downloaded, and ``domain``: BLAKE2b of them in lower case.
-- ``key``: webdataset's, a number in one download of a pool. It is only taken where a setting names it, as every
-  download has the same numbers.
+- ``key``: webdataset's. Every download of a pool has the same numbers, so it counts only if a setting names it.
 """
 
 import csv
@@ -59,7 +58,7 @@ from benchmark.core.uids import (
     decode_uid,
     encode_uid_column,
     make_uids,
-    map_npy,
+    map_uids,
     read_uid,
     read_uid_columns,
 )
@@ -111,7 +110,7 @@ class Matched:
     values: Values
     listed: npt.NDArray[np.bool_]
     rows: int  # in all files
-    known: int  # rows among them whose key is among the m
+    known: int  # rows with one of the m keys
     first: str  # the key in the first row
 
 
@@ -160,7 +159,7 @@ class KeyedRows:
         return cache_folder("data", "rows", hash_text(" ".join(self.sources), 16))
 
     def fetch(self) -> None:
-        """Copy the files, from where they are read from then on. An interrupted copy goes on."""
+        """Copy the files into the cache, and read these from now on. An interrupted copy continues."""
         names = {
             self.copies / f"{n:05d}-{file_name(file.url)}": file.url for n, file in enumerate(self.files)
         }
@@ -169,7 +168,7 @@ class KeyedRows:
         del self.files
 
     def identity(self) -> str:
-        """Return a hash of the content of all files, of remote ones of their URLs, sizes and versions."""
+        """Return a hash of the content of local files, and of the URLs, sizes and versions of remote ones."""
         versions = ((file, file_version(file)) for file in self.files)
         known = [v if is_remote(file.url) else content_hash(_path(file), v) for file, v in versions]
         return hash_text(" ".join(sorted(known)))
@@ -214,7 +213,7 @@ class KeyedRows:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the first file beside its keys."""
+        """The columns of the first file except its keys."""
         keys = {*COLUMNS[self.kind], *UID_COLUMNS}
         return [name for name in self._columns if name not in keys]
 
@@ -259,7 +258,7 @@ class KeyedRows:
         """Yield the keys of n rows, shape (n,), and the numbers of `columns`, (n, columns), in batches.
 
         Rows without a key are left out. The next batch is read while the caller works on one. Raises `UserError` for
-        a file that is damaged, lacks a column or has a malformed key, and for what is not a number.
+        a file that is damaged, lacks a column, or has a malformed key or number.
         """
         for keys, numbers, _ in self._batches(columns):
             yield keys, numbers
@@ -487,24 +486,15 @@ def _read_array(url: str) -> Iterator[UidArray]:
     with ExitStack() as stack:
         path = Path(_shown(url))
         if is_remote(url):
-            path = Path(stack.enter_context(TemporaryDirectory(prefix="pairsift-"))) / "uids.npy"
+            path = Path(stack.enter_context(TemporaryDirectory(prefix="pairsift-"))) / file_name(url)
             download(url, path)
-        try:
-            uids = map_npy(path)
-        except ValueError:
-            raise UserError(
-                f"{_shown(url)} is not a numpy array file; give DataComp's .npy, or ours"
-            ) from None
-        if uids.dtype != UID_DTYPE or uids.ndim != 1:
-            raise UserError(
-                f"{_shown(url)} has dtype {uids.dtype}, shape {uids.shape}; uids are u8,u8 of shape (n,)"
-            )
+        uids = map_uids(path)
         for start in range(0, len(uids), ROWS):
             yield np.array(uids[start : start + ROWS])
 
 
 def _numbers(column: pa.Array, name: str, spelled: bool) -> npt.NDArray[np.float64]:
-    """Return the n numbers of a column, or that its strings spell, shape (n,); NaN for missing ones."""
+    """Return the n numbers of a column, shape (n,); strings are parsed if `spelled`. NaN for missing numbers."""
     if spelled:
         texts = pc.utf8_trim_whitespace(column)
         texts = pc.if_else(pc.match_substring_regex(texts, _MISSING), None, texts)

@@ -147,7 +147,7 @@ def _copy_stream(device: torch.device) -> torch.cuda.Stream:
 def to_device(tensor: torch.Tensor, device: torch.device, levels: torch.Tensor | None = None) -> torch.Tensor:
     """Return `tensor` on `device`, as float32 if it has `levels`, see `find_levels`.
 
-    A GPU copies beside its other work: neither the copy nor this process waits for it.
+    A GPU copies on its own stream: neither the copy nor this process waits for other work.
     """
     import torch
 

@@ -228,8 +228,17 @@ def read_subset(path: Path) -> UidArray:
     """Read a subset file. Raises `UserError` when it is absent, malformed or unsorted."""
     if not path.is_file():
         raise UserError(f"no subset file {path}; run task=select first, or give the path of a .npy")
+    array = np.array(map_uids(path))
+    if not are_sorted(array):
+        # DataComp's resharder merges two sorted streams: an unsorted file would be misread in silence.
+        raise UserError(f"{path} is not sorted; np.sort it and save it again")
+    return array
+
+
+def map_uids(path: Path) -> UidArray:
+    """Map the uids in a ``.npy``, shape (n,), sorted or not. Raises `UserError` when it holds anything else."""
     try:
-        array = np.array(map_npy(path))
+        array = map_npy(path)
     except ValueError:
         raise UserError(
             f"{path} is not a numpy array file; give a .npy that task=select wrote, or DataComp's"
@@ -238,9 +247,6 @@ def read_subset(path: Path) -> UidArray:
         raise UserError(
             f"{path} has dtype {array.dtype}, shape {array.shape}; a subset file is u8,u8 of shape (n,)"
         )
-    if not are_sorted(array):
-        # DataComp's resharder merges two sorted streams: an unsorted file would be misread in silence.
-        raise UserError(f"{path} is not sorted; np.sort it and save it again")
     return array
 
 

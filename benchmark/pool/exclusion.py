@@ -35,10 +35,10 @@ _HOST = re.compile(r"\s*[\w+.-]+://(?:[^/?#@]*@)?([^/?#:\s]+)")
 def excluded_uids(pool: Pool) -> UidArray | None:
     """Return the sorted uids of the pool's pairs that are on a list of `Pool.exclude`; None without a list.
 
-    A domain stands for all hosts below it. MD5 and SHA-256 are compared with the columns of img2dataset and DataComp,
+    A domain includes all hosts below it. MD5 and SHA-256 are compared with the columns of img2dataset and DataComp,
     which are of the file that was downloaded. The pool is read once for the same lists.
 
-    Raises `UserError` for a list that cannot be read or is empty, and for one of keys that the pool has no column of.
+    Raises `UserError` for a list that cannot be read or is empty, or if the pool has no column for its keys.
     """
     if not pool.exclude:
         return None
