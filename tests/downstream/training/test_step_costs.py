@@ -206,7 +206,7 @@ def dynamo() -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("kind", "backend", "micro_batch", "graphs"),
     [
-        ("locked", "eager", None, 2),
+        pytest.param("locked", "eager", None, 2, marks=pytest.mark.slow),
         pytest.param("locked", "inductor", None, 2, marks=[pytest.mark.full, NEEDS_COMPILER]),
         pytest.param("captioner", "aot_eager", None, 3, marks=pytest.mark.slow),
         pytest.param("unlocked", "eager", 3, 8, marks=pytest.mark.slow),
