@@ -24,7 +24,7 @@ def ensure_demo(config: DemoConfig, workers: int = 2) -> Path:
     with locked(root):
         if not intact(root):
             with atomic_folder(root) as folder:
-                pairs = read_world(config.pairs, config.consistency, bool(config.cut))
+                pairs = read_world(config.pairs, config.consistency, config.mismatched, bool(config.cut))
                 _write(folder, config, pairs, workers, sets=True)
     return root
 

@@ -23,6 +23,7 @@ class DemoConfig:
     jpeg_quality: Percentage  # JPEG quality, 0 to 100
     seed: Seed  # random seed of the pool and the evaluation sets
     consistency: Fraction  # probability that the image of a caption with a name shows the look of that name
+    mismatched: Fraction  # fraction of pairs whose caption describes another scene than the image shows
     cut: bool | None  # whether the pool holds only pairs that are similar enough to CLIP
     # Number of images of each evaluation set; for NoCaps, the number per domain.
     evaluation: Mapping[str, PositiveInt]
@@ -30,7 +31,7 @@ class DemoConfig:
     @property
     def fingerprint(self) -> str:
         """A hash of all settings that decide the demo's bytes. Raises `UserError` if no such world is shipped."""
-        check_world(self.pairs, self.seed, self.consistency, bool(self.cut))
+        check_world(self.pairs, self.seed, self.consistency, self.mismatched, bool(self.cut))
         return fingerprint_of(asdict(self))
 
 

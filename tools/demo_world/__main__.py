@@ -15,7 +15,7 @@ from pairsift.demo.settings import DemoConfig
 from pairsift.demo.sprites import FILE
 from pairsift.demo.worlds import PAIRS, WORLDS
 from tools.demo_world.mix import CONSISTENCY, MIX, Mix, pool_mix
-from tools.demo_world.rows import PAIR, Row, pair_row
+from tools.demo_world.rows import PAIR, Row, pair_rows
 from tools.demo_world.shipped import is_card_current, write_card, write_worlds
 from tools.demo_world.sprites import write_sprites
 
@@ -59,10 +59,10 @@ def main() -> None:
 
 def write_pool(folder: Path, mix: Mix, pairs: int, seed: int, workers: int) -> None:
     """Write a pool of `mix` in img2dataset's layout; `folder` must not exist."""
-    draw: partial[Row] = partial(pair_row, mix=mix, seed=seed)
+    draw: partial[list[Row]] = partial(pair_rows, mix=mix, seed=seed)
     with ProcessPoolExecutor(workers) as processes:
-        rows = list(processes.map(draw, range(pairs), chunksize=PART))
-    config = DemoConfig(pairs, 10_000, 128, 88, seed, mix.consistency, None, {})
+        rows = [drawn[0] for drawn in processes.map(draw, range(pairs), chunksize=PART)]
+    config = DemoConfig(pairs, 10_000, 128, 88, seed, mix.consistency, 0.05, None, {})
     build_pool(folder, config, pa.Table.from_pylist(rows, PAIR), workers)
 
 

@@ -10,6 +10,7 @@ import yaml
 from tools.demo_world.sampling import Weighted
 
 CONCRETE = "concrete"
+MISMATCHED = "mismatched"
 NEAR_DUPLICATE = "near_duplicate"
 NO_TEXT = "none"
 MIX = Path(__file__).parent / "mix.yaml"

@@ -24,7 +24,7 @@ from tools.demo_world.language.titles.product_captions import product_caption
 from tools.demo_world.language.titles.title_captions import title_caption
 from tools.demo_world.language.titles.web_string_captions import web_string_caption
 from tools.demo_world.language.trees import Node, text_of
-from tools.demo_world.mix import NEAR_DUPLICATE, NO_TEXT, Mix
+from tools.demo_world.mix import MISMATCHED, NEAR_DUPLICATE, NO_TEXT, Mix
 from tools.demo_world.near_duplicates import draw_group, vary_caption
 from tools.demo_world.scenes import ANY_LOOK, DrawnScene, Look, on_display, sample_scene
 
@@ -32,7 +32,7 @@ from tools.demo_world.scenes import ANY_LOOK, DrawnScene, Look, on_display, samp
 # 1 names products, events or people, 0 is abstract. A mismatched caption describes another image.
 GRADES = {
     "concrete": 3, "title": 2, "product": 1, "event": 1, "person": 1, "web_string": 1, "abstract": 0, "news": 0,
-    "mismatched": 0,
+    MISMATCHED: 0,
 }  # fmt: skip
 KINDS = (*GRADES, NEAR_DUPLICATE)
 NEAR_SHARE = 0.03  # fraction of near-domain scenes in the pool, for NoCaps' "near-domain"
@@ -54,6 +54,7 @@ class Draft:
         grade: planted grade of the pair, 0 to 3; a near-duplicate has its original's grade.
         concreteness: planted concreteness of the caption, 0 to 1.
         scene: the scene in the image; None if the image shows only text.
+        described: the other scene that a mismatched caption describes; None for all other pairs.
         embedded: kind of text in the image (`embedded_text.KINDS`).
         text: the text written in the image, empty if there is none.
         group: seed of the near-duplicate's original, empty for all other kinds.
@@ -67,6 +68,7 @@ class Draft:
     embedded: str = NO_TEXT
     text: str = ""
     group: tuple[int, ...] = ()
+    described: DrawnScene | None = None
 
 
 @dataclass(frozen=True)
@@ -81,21 +83,22 @@ def pool_scene(rng: np.random.Generator, look: Look = ANY_LOOK) -> DrawnScene:
     return sample_scene(rng, "near" if rng.random() < NEAR_SHARE else "in", look)
 
 
-def draw_caption(kind: str, rng: np.random.Generator, mix: Mix) -> tuple[DrawnScene, Node]:
-    """Return a random scene and a caption of the kind of noise `kind` for it, as a tree; no near-duplicate.
+def draw_caption(kind: str, rng: np.random.Generator, mix: Mix) -> tuple[DrawnScene, Node, DrawnScene | None]:
+    """Return a scene, a caption of the kind `kind` for it, as a tree, and the scene that it describes instead.
 
-    Only the settings of names in `mix` are used.
+    The last is None unless `kind` is "mismatched". No kind is a near-duplicate. `mix` has the settings of names.
     """
     if kind in WRITERS:
         scene = pool_scene(rng)
-        return scene, WRITERS[kind](scene, rng)
-    if kind == "mismatched":
-        return pool_scene(rng), _concrete(pool_scene(rng), rng)
+        return scene, WRITERS[kind](scene, rng), None
+    if kind == MISMATCHED:
+        scene, described = pool_scene(rng), pool_scene(rng)
+        return scene, _concrete(described, rng), described
     name = sample_name(pick(rng, NAME_CATEGORIES[kind]), rng, mix.name_shift)
     scene = pool_scene(rng, name.look if rng.random() < mix.consistency else ANY_LOOK)
     if kind == "product" and rng.random() < ON_DISPLAY_SHARE:
         scene = on_display(scene)
-    return scene, NAMED_WRITERS[kind](scene, name, rng)
+    return scene, NAMED_WRITERS[kind](scene, name, rng), None
 
 
 def _concrete(scene: Scene, rng: np.random.Generator) -> Node:
@@ -138,12 +141,14 @@ def draft_pair(rng: np.random.Generator, mix: Mix, family: Sequence[int] = (0, 0
         original = draft_pair(np.random.default_rng(group), mix.without(NEAR_DUPLICATE))
         caption = vary_caption(original.caption, rng)
         return replace(original, caption=caption, kind=kind, concreteness=concreteness(caption), group=group)
-    scene, tree = draw_caption(kind, rng, mix)
+    scene, tree, described = draw_caption(kind, rng, mix)
     caption, embedded = text_of(tree), mix.draw_text(rng)
     text = " ".join(embedded_words(caption, embedded, rng))
     text_only = embedded == "whole" and kind in TEXT_ONLY and rng.random() < TEXT_ONLY_SHARE
     shown = None if text_only else scene
-    return Draft(caption, kind, GRADES[kind], concreteness(caption), shown, embedded, text)
+    return Draft(
+        caption, kind, GRADES[kind], concreteness(caption), shown, embedded, text, described=described
+    )
 
 
 def draw_pair(rng: np.random.Generator, mix: Mix, *, family: Sequence[int] = (0, 0), size: int = 128) -> Pair:

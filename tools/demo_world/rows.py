@@ -8,12 +8,13 @@ import pyarrow as pa
 
 from pairsift.demo.draws import DRAWS
 from tools.demo_world.draws import generator
-from tools.demo_world.mix import NEAR_DUPLICATE, Mix
-from tools.demo_world.noise import draft_pair
+from tools.demo_world.mix import CONCRETE, MISMATCHED, NEAR_DUPLICATE, Mix
+from tools.demo_world.noise import GRADES, draft_pair
 from tools.demo_world.scenes import DrawnScene, state_of
 
 MULTIPLIER = 47026247687942121848144207491837523525  # PCG64's multiplier
 MAX_POSITION = 1 << 15  # no pair needs more random numbers
+MOST_MISMATCHED = 0.048  # fraction of mismatched pairs in the pool that is drawn, copies included
 THING = pa.struct(
     [
         ("kind", pa.string()), ("colour", pa.string()), ("size", pa.string()), ("pattern", pa.string()),
@@ -26,7 +27,8 @@ PICTURE = (
 )  # fmt: skip
 PAIR = pa.schema(
     [
-        ("least", pa.float32()), ("most", pa.float32()), ("index", pa.int32()), ("words", pa.string()),
+        ("least", pa.float32()), ("most", pa.float32()), ("matched_below", pa.float32()),
+        ("mismatched_from", pa.float32()), ("index", pa.int32()), ("words", pa.string()),
         ("noise", pa.string()), ("text_kind", pa.string()), ("grade", pa.int8()), ("concreteness", pa.float32()),
         ("group", pa.int16()), ("varied_at", pa.int16()), *PICTURE,
     ]
@@ -60,8 +62,11 @@ def picture_row(scene: DrawnScene | None, seed: Sequence[int], drawn_from: int) 
     }
 
 
-def pair_row(index: int, mix: Mix, seed: int = 0) -> Row:
-    """Return the pair at `index` of the `pool` draw."""
+def pair_rows(index: int, mix: Mix, seed: int = 0) -> list[Row]:
+    """Return the pair at `index` of the `pool` draw; if it is mismatched, also with the scene that it describes.
+
+    A pool whose setting `mismatched` is at least `mismatched_from` has the first of the two rows, else the second.
+    """
     family, rng = (seed, DRAWS["pool"]), generator("pool", index, seed)
     draft = draft_pair(rng, mix, family)
     source: tuple[int, ...] = (*family, index)
@@ -71,9 +76,11 @@ def pair_row(index: int, mix: Mix, seed: int = 0) -> Row:
         original = np.random.default_rng(source)
         draft_pair(original, mix.without(NEAR_DUPLICATE))
         drawn_from = state_of(original)
-    return {
+    row = {
         "least": mix.consistency,
         "most": mix.consistency,
+        "mismatched_from": 0.0,
+        "matched_below": 1.0,
         "index": index,
         "words": f"{draft.caption}\n{draft.text}",
         "noise": draft.kind,
@@ -84,15 +91,25 @@ def pair_row(index: int, mix: Mix, seed: int = 0) -> Row:
         "varied_at": varied_at,
         **picture_row(draft.scene, source, drawn_from),
     }
+    if draft.described is None:
+        return [row]
+    # A near-duplicate becomes mismatched with its original, as both have one source.
+    limit = MOST_MISMATCHED * (1 - np.random.default_rng((*source, 2)).random())
+    kind = CONCRETE if draft.kind == MISMATCHED else draft.kind
+    picture = picture_row(draft.described, source, drawn_from)
+    matched = {**row, "noise": kind, "grade": GRADES[CONCRETE], **picture, "matched_below": limit}
+    return [{**row, "mismatched_from": limit}, matched]
 
 
-def rows_of_worlds(draw: Callable[[float], Row], consistencies: Sequence[float]) -> list[Row]:
+def rows_of_worlds(draw: Callable[[float], list[Row]], consistencies: Sequence[float]) -> list[Row]:
     """Return the different rows that `draw` gives at ascending consistencies, each with its range of them."""
     rows: list[Row] = []
+    last: list[Row] = []
     for consistency in consistencies:
-        row = {**draw(consistency), "least": consistency, "most": consistency}
-        if rows and all(row[name] == rows[-1][name] for name in row if name not in ("least", "most")):
-            rows[-1]["most"] = consistency
+        drawn = [{**row, "least": consistency, "most": consistency} for row in draw(consistency)]
+        if drawn == [{**row, "least": consistency, "most": consistency} for row in last]:
+            for row in last:
+                row["most"] = consistency
         else:
-            rows.append(row)
+            rows += (last := drawn)
     return rows

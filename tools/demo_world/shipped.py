@@ -22,7 +22,7 @@ from tools.demo_world.cut import accepted_indices
 from tools.demo_world.draws import generator, sample_draft
 from tools.demo_world.mix import NEAR_DUPLICATE, drawn_mix, pool_mix
 from tools.demo_world.reference_captions import reference_captions
-from tools.demo_world.rows import PAIR, PICTURE, Row, pair_row, picture_row, rows_of_worlds
+from tools.demo_world.rows import PAIR, PICTURE, Row, pair_rows, picture_row, rows_of_worlds
 from tools.demo_world.scenes import DrawnScene, sample_scene, single_thing, state_of
 
 REPOSITORY = WORLDS.parents[2]
@@ -55,7 +55,8 @@ DISAGREEMENT = 0.5  # standard deviation of the simulated annotator's error, in 
 def cut_rows(first: int, last: int) -> list[Row]:
     """Return the pairs from `first` up to `last` of the default pool."""
     mix = drawn_mix()
-    return [pair_row(int(index), mix) for index in accepted_indices(CUT, mix, 0)[first:last]]
+    indices = accepted_indices(CUT, mix, 0)[first:last]
+    return [row for index in indices for row in pair_rows(int(index), mix)]
 
 
 def uncut_rows(first: int, last: int) -> list[Row]:
@@ -63,12 +64,12 @@ def uncut_rows(first: int, last: int) -> list[Row]:
     return [
         row
         for index in range(first, last)
-        for row in rows_of_worlds(partial(_uncut_row, index), UNCUT_CONSISTENCIES)
+        for row in rows_of_worlds(partial(_uncut_rows, index), UNCUT_CONSISTENCIES)
     ]
 
 
-def _uncut_row(index: int, consistency: float) -> Row:
-    return pair_row(index, pool_mix(consistency))
+def _uncut_rows(index: int, consistency: float) -> list[Row]:
+    return pair_rows(index, pool_mix(consistency))
 
 
 def evaluation_rows() -> Iterator[Row]:
@@ -104,9 +105,9 @@ def rated_rows() -> Iterator[Row]:
         yield from rows_of_worlds(partial(_rated_row, index), UNCUT_CONSISTENCIES)
 
 
-def _rated_row(index: int, consistency: float) -> Row:
+def _rated_row(index: int, consistency: float) -> list[Row]:
     draft = sample_draft("annotation", index, 0, pool_mix(consistency).without(NEAR_DUPLICATE))
-    return {"caption": draft.caption, "rating": draft.concreteness}
+    return [{"caption": draft.caption, "rating": draft.concreteness}]
 
 
 def annotated_rows() -> list[Row]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
@@ -19,18 +20,22 @@ from benchmark.core.uids import make_uid
 from downstream.evaluation.evaluation_sets import coco_captions, karpathy
 from pairsift.demo import build, settings
 from pairsift.demo.build import build_pool, ensure_demo
+from pairsift.demo.render import render
 from pairsift.demo.settings import DemoConfig, demo_root
+from pairsift.demo.text_rendering import overlay_text
 from pairsift.demo.vocabulary import OUT_KINDS
 from pairsift.demo.worlds import PAIRS, read_world
 from tools.demo_world.draws import generator, sample_pair
-from tools.demo_world.mix import pool_mix
+from tools.demo_world.mix import drawn_mix, pool_mix
+from tools.demo_world.noise import draft_pair
 from tools.demo_world.scenes import sample_scene
 from tools.demo_world.shipped import FIRST_INDEX
 from tools.demo_world.words import OUT_PATTERNS
 
 SETS = {"coco": 4, "nocaps": 2, "flickr30k": 3}
 CONFIG = DemoConfig(
-    pairs=50, shard_size=20, image_size=128, jpeg_quality=88, seed=0, consistency=0.5, cut=None, evaluation=SETS
+    pairs=50, shard_size=20, image_size=128, jpeg_quality=88, seed=0, consistency=0.5, mismatched=0.05, cut=None,
+    evaluation=SETS,
 )  # fmt: skip
 PLANTED = {"noise", "grade", "concreteness", "near_duplicate_group"}
 
@@ -61,6 +66,7 @@ def test_two_processes_write_the_same_bytes_as_one(root, cache):
     [
         ({"seed": 4}, "pool.demo.seed=4 must be 0"),
         ({"pairs": 80_001}, "pool.demo.pairs=80001 must be at most 80,000"),
+        ({"mismatched": 0.1}, "pool.demo.mismatched=0.1 must be at most 0.05"),
         ({"consistency": 0.3}, "pool.demo.consistency=0.3 must be 0, 0.5 or 1"),
         ({"cut": True, "consistency": 1.0}, "must be 0.5, or 0 or 1 with pool.demo.cut=null"),
     ],
@@ -71,15 +77,41 @@ def test_worlds_that_are_not_shipped_name_the_tool(changes, line):
 
 
 def test_consistency_and_cut_are_other_worlds():
-    worlds = [read_world(PAIRS, *world) for world in ((0.0, False), (0.5, False), (1.0, False), (0.5, True))]
+    worlds = [
+        read_world(PAIRS, consistency, 0.05, cut)
+        for consistency, cut in ((0.0, False), (0.5, False), (1.0, False), (0.5, True))
+    ]
     assert [len(world) for world in worlds] == [PAIRS] * 4
     firsts = [world.slice(0, 200) for world in worlds]
     assert len({str(world["words"].to_pylist()) for world in firsts}) >= 2
     assert len({str(world["things"].to_pylist()) for world in firsts}) == 4
 
 
+def test_pairs_that_are_not_mismatched_show_the_scene_of_their_caption(tmp_path):
+    worlds = {share: read_world(PAIRS, 0.5, share, True).to_pylist() for share in (0.0, 0.01, 0.05)}
+    wrong = {
+        share: {row["index"] for row in rows if row["noise"] == "mismatched"}
+        for share, rows in worlds.items()
+    }
+    assert set() == wrong[0.0] < wrong[0.01] < wrong[0.05]
+    assert len(wrong[0.01]) / PAIRS == pytest.approx(0.01, rel=0.05)
+    for row, other in zip(worlds[0.0], worlds[0.05], strict=True):
+        assert row["words"] == other["words"]
+        assert (row == other) == (other["mismatched_from"] == 0)
+    changed = [row for row in worlds[0.0] if row["index"] in wrong[0.05]][:20]
+    assert {(row["noise"], row["grade"]) for row in changed} == {("concrete", 3)}
+    build_pool(tmp_path / "pool", CONFIG, pa.Table.from_pylist(changed), workers=1)
+    for row, files in zip(changed, read_shard(tmp_path / "pool", 0).values(), strict=True):
+        rng = generator("pool", row["index"], 0)
+        draft = draft_pair(rng, drawn_mix())
+        image = render(draft.described, rng)
+        image = overlay_text(image, draft.text.split(), rng) if draft.text else image
+        decoded = np.asarray(Image.open(io.BytesIO(files["jpg"])).convert("RGB")).astype(int)
+        assert np.abs(decoded - image).mean() < 12  # what JPEG loses
+
+
 def test_a_longer_pool_begins_like_a_shorter_one(root, tmp_path):
-    build_pool(tmp_path / "short", CONFIG, read_world(20, 0.5, False), workers=1)
+    build_pool(tmp_path / "short", CONFIG, read_world(20, 0.5, 0.05, False), workers=1)
     assert digests(tmp_path / "short")["shards/00000000.tar"] == digests(root)["shards/00000000.tar"]
 
 
