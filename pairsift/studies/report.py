@@ -9,6 +9,7 @@ from benchmark.results.report.leaderboard_tables import Additions
 from benchmark.results.report.table import Cell, Table
 from benchmark.results.result import Result
 from benchmark.results.results_folders import ResultsFolders
+from pairsift.studies.demo_worlds import world_tables
 from pairsift.studies.findings import findings_tables, rank_agreement_tables
 from pairsift.studies.icc.concreteness.evaluation import ConcretenessEvaluation
 from pairsift.studies.icc.concreteness.explanation import Explanation, explanations_page
@@ -30,8 +31,9 @@ class Studies(Additions):
         return paper_rows(entries, measures)
 
     def of_runs(self, runs: Sequence[Result], folders: RunFolders) -> dict[str, list[Table]]:
-        """Return the agreement of rankings, and the ICC paper's findings."""
-        return {"agreement": rank_agreement_tables(runs), "findings": findings_tables(runs, folders)}
+        """Return the agreement of rankings, the ICC paper's findings, and the demo's worlds."""
+        tables = {"agreement": rank_agreement_tables(runs), "findings": findings_tables(runs, folders)}
+        return tables | world_tables(runs)
 
     def of_records(self, source: ResultsFolders) -> list[Table]:
         """Return the tables of concreteness, text spotting, and profiles."""

@@ -88,11 +88,17 @@ def test_a_figure_names_its_paper_and_its_command(name: str) -> None:
     check_settings(compose_config("task=figure", f"figure={name}", *given.split()), ["figure"])
 
 
+OF_RESULTS = {"mismatched_pairs"}  # drawn from runs: test_demo_worlds.py
 IN_CI = {"ds_clip_4", "icc_5", "parrot_1", "parrot_14"}  # one of each kind; all of them take a minute
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow if n in IN_CI else pytest.mark.full) for n in NAMES]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in IN_CI else pytest.mark.full)
+        for name in NAMES
+        if name not in OF_RESULTS
+    ],
 )
 def test_every_figure_is_drawn_on_a_small_demo(
     name: str, run: Run, build_once: BuildOnce, cache: Path, tmp_path: Path
