@@ -73,7 +73,9 @@ class CaptionCollate:
         cut at `max_tokens` gets no end, or the model would learn to stop in mid-sentence.
         """
         start, end = start_and_end(self.tokenizer)
-        encoded = self.tokenizer(captions, add_special_tokens=False)["input_ids"]
+        encoded = self.tokenizer(
+            captions, add_special_tokens=False, truncation=True, max_length=self.max_tokens
+        )["input_ids"]
         targets = [[*ids, end][: self.max_tokens] for ids in encoded]
         width = -(-max(map(len, targets)) // self.width_multiple) * self.width_multiple
         inputs = torch.full((len(captions), width), end)
