@@ -59,8 +59,9 @@ def agreement(job: Job) -> None:
     uids, columns = join_scores(list(tables.values()))
     scores, fraction = dict(zip(tables, columns, strict=True)), float(job.cfg.task.fraction)
 
-    def compared(of: tuple[str, str]) -> Agreement:
-        return compare(*of, *(scores[name] for name in of), uids, fraction, job.seed)
+    def compared(pair: tuple[str, str]) -> Agreement:
+        one, other = pair
+        return compare(one, other, scores[one], scores[other], uids, fraction, job.seed)
 
     found = list(prefetch_map(compared, combinations(scores, 2), THREADS))
     print_tables([table_of(found, job.pool.name, fraction)])
