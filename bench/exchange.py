@@ -19,7 +19,6 @@ from bench.measurement import measure
 from benchmark.core.arrow import from_numpy
 from benchmark.core.uids import UID_DTYPE, encode_uid_column, uid_columns
 
-ROWS = 200_000  # of a file of the pool
 OTHERS, LISTED = 9, 10 / 12.8  # scores of other pairs, and urls to exclude, per pair
 COMMANDS = [  # the first three leave scores in the cache
     *(f"task=score filter=column filter.column={name}" for name in ("score", "other_score", "cluster")),
@@ -42,7 +41,7 @@ def write(target: str, pairs: int) -> None:
     folder, rng = Path(target), np.random.default_rng(1)
     (metadata := folder / "pool" / "metadata").mkdir(parents=True)
     (folder / "scores").mkdir()
-    write_metadata(str(metadata), pairs, ROWS)  # its seed is 0
+    write_metadata(str(metadata), pairs, rows=200_000)  # its seed is 0
     with (folder / "urls.txt").open("w") as listed:
         for path in sorted(metadata.iterdir()):
             table = pq.read_table(path, columns=["uid", "url"])
@@ -66,9 +65,6 @@ if __name__ == "__main__":
         process = subprocess.Popen([sys.executable, "-m", "benchmark", *typed], stdout=subprocess.DEVNULL)
         _, status, used = os.wait4(process.pid, 0)
         assert not status, typed
-        seconds, processor = time.monotonic() - began, used.ru_utime + used.ru_stime
-        print(
-            f"{seconds:.1f} s, {processor:.1f} of processors, {used.ru_maxrss / 2**20:.2f} GiB: {overrides}",
-            flush=True,
-        )
+        spent = [time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20]
+        print("{:.1f} s, {:.1f} of processors, {:.2f} GiB:".format(*spent), overrides, flush=True)
     shutil.rmtree(target)
