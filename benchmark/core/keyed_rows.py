@@ -1,4 +1,4 @@
-"""Rows keyed by pair, as others publish them: scores, tags and lists of pairs, in any number of files, streamed.
+"""Rows keyed by pair, as others publish them: scores, tags and lists of pairs, streamed from `RowFiles`.
 
 The key of a row is one of these, and always becomes 128 bits:
 
@@ -12,44 +12,24 @@ The key of a row is one of these, and always becomes 128 bits:
 - ``key``: webdataset's. Every download of a pool has the same numbers, so it counts only if a setting names it.
 """
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
-from io import StringIO
-from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet as pq
 
-from benchmark.core.arrow import DAMAGE, to_mask, to_numpy
+from benchmark.core.arrow import to_mask, to_numpy
 from benchmark.core.batch import MAX_CHARACTERS, Batch
 from benchmark.core.errors import UserError, did_you_mean
-from benchmark.core.exact_numbers import MAX_INTEGER, numeric_scores
 from benchmark.core.extras import require
-from benchmark.core.fetched_files import fetch_files
-from benchmark.core.fingerprints import content_hash, file_version
-from benchmark.core.hashes import hash_text
-from benchmark.core.paths import cache_folder, refuse_pointers, user_path, write_text
 from benchmark.core.prefetch import made_ahead
-from benchmark.core.storage import (
-    Entry,
-    download,
-    file_name,
-    find_file,
-    is_remote,
-    list_files,
-    open_file,
-)
+from benchmark.core.row_files import RowFiles, Values, explained, format_of, shown
+from benchmark.core.storage import Entry
 from benchmark.core.uids import (
     UID_COLUMNS,
     UID_DTYPE,
@@ -58,7 +38,6 @@ from benchmark.core.uids import (
     decode_uid,
     encode_uid_column,
     make_uids,
-    map_uids,
     read_uid,
     read_uid_columns,
 )
@@ -77,29 +56,12 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
     "domain": ("domain",),
     "key": ("key", "__key__"),
 }
-NEEDS: dict[Kind, frozenset[str]] = {
-    "uid": frozenset(),
-    "url": frozenset({"url"}),
-    "hash": frozenset({"url", "text"}),
-    "md5": frozenset({"md5"}),
-    "sha256": frozenset({"sha256"}),
-    "domain": frozenset({"url"}),
-    "caption": frozenset({"text"}),
-    "key": frozenset({"key"}),
-}
+# The fields of a pool's samples that are not named as the kind.
+NEEDS = {"uid": (), "hash": ("url", "text"), "domain": ("url",), "caption": ("text",)}
 # What the keys of a list look like, so that a line of another kind is not taken for a key that no pair has.
 PATTERNS = {"md5": "^[0-9a-f]{32}$", "sha256": "^[0-9a-f]{64}$", "domain": r"^[^\s/:@]+\.[^\s/:@]+$"}
-FORMATS = (".parquet", ".csv", ".npy", ".txt")
-FORMATS_IN_WORDS = ".parquet, .csv (or .csv.gz), .npy or .txt"
-COMPLETE = "complete"  # file of a folder of copies that has all
-DEPTH = 3  # folders that are searched below a given one
-ROWS = 1 << 20  # in a batch
+KeyedBatch = tuple[UidArray, Values, pa.Array | None]  # see `KeyedRows.batches`
 _NEAR = np.uint64(64 - 27)  # bits of a key's first word that are not looked at first
-_MISSING = r"(?i)^(#?n/?a|#N/A N/A|-?1\.#(ind|qnan)|-?nan|null|)$"  # in a CSV file
-_TRUTH = "(?i)^(true|false)$"
-_MULTILINE = pa.csv.ParseOptions(newlines_in_values=True)
-_BLOCKS = pa.csv.ReadOptions(block_size=1 << 23)  # bytes; a line must fit into one
-Values = npt.NDArray[np.float64]  # (n, columns)
 
 
 @dataclass(frozen=True)
@@ -114,83 +76,28 @@ class Matched:
     first: str  # the key in the first row
 
 
-class KeyedRows:
-    """The rows of files, of folders, of patterns with ``*``, on this machine, the hub (``hf://``) or any fsspec URL.
+class KeyedRows(RowFiles):
+    """The rows of files.
 
     Args:
-        setting: name of the setting, for messages.
-        source: path, URL or pattern, or several. The files are all parquet, CSV (or CSV by gzip), text with a key per
-            line, or DataComp's ``.npy`` of ``u8,u8``, sorted or not.
+        setting, source: see `RowFiles`.
         key: kind of key; by default the first of uid, url, hash and caption that the files have.
     """
 
     def __init__(self, setting: str, source: str | Sequence[str], key: Kind | None = None) -> None:
-        self.sources = [source] if isinstance(source, str) else [str(part) for part in source]
-        self._setting, self._key = setting, key
-        self._name = f"{setting}={', '.join(self.sources)}"
+        super().__init__(setting, source)
+        self._key = key
         if key is not None and key not in KINDS:
             raise UserError(f"key={key} of {setting} must be one of {', '.join(KINDS)}")
 
-    @cached_property
-    def files(self) -> list[Entry]:
-        """The files, each once, in the order of their names. Raises `UserError` without any, or for a mixture."""
-        if (self.copies / COMPLETE).is_file():
-            copied = (path for path in sorted(self.copies.iterdir()) if _format(path.name))
-            files = [Entry(f"file://{path}", False, path.stat().st_size, None) for path in copied]
-        else:
-            listed = {file.url: file for source in self.sources for file in self._list(source)}
-            files = [listed[url] for url in sorted(listed)]
-        formats = sorted({_format(file.url) for file in files})
-        if len(formats) > 1:
-            raise UserError(
-                f"{self._name} must be files of one format, not {', '.join(formats)}; give a pattern such as"
-                f" *{formats[0]}"
-            )
-        if empty := [file for file in files if file.size == 0]:
-            raise UserError(
-                f"{_shown(empty[0].url)} is empty: it has no bytes; write it again, or move it elsewhere"
-            )
-        refuse_pointers(_path(file) for file in files if not is_remote(file.url))
-        return files
-
     @property
-    def copies(self) -> Path:
-        """The folder of the cache that `fetch` copies remote files to."""
-        return cache_folder("data", "rows", hash_text(" ".join(self.sources), 16))
-
-    def fetch(self) -> None:
-        """Copy the files into the cache, and read these from now on. An interrupted copy continues."""
-        names = {
-            self.copies / f"{n:05d}-{file_name(file.url)}": file.url for n, file in enumerate(self.files)
-        }
-        fetch_files(names)
-        write_text(self.copies / COMPLETE, "\n".join(self.sources))
-        del self.files
-
-    def identity(self) -> str:
-        """Return a hash of the content of local files, and of the URLs, sizes and versions of remote ones."""
-        versions = ((file, file_version(file)) for file in self.files)
-        known = [v if is_remote(file.url) else content_hash(_path(file), v) for file, v in versions]
-        return hash_text(" ".join(sorted(known)))
+    def _is_text(self) -> bool:
+        return format_of(self.files[0].url) == ".txt"
 
     @cached_property
     def _columns(self) -> list[str]:
-        """The names of the columns of the first file; of an array or text the kind of its keys."""
-        first, form = self.files[0], _format(self.files[0].url)
-        with _explained(first.url):
-            if form == ".parquet":
-                with open_file(first.url) as file:
-                    return list(pq.read_schema(file).names)
-            if form == ".npy":
-                return ["uid"]
-            with _open_text(first.url) as stream:
-                start = stream.read(1 << 16).decode(errors="replace").removeprefix("\ufeff").lstrip("\r\n")
-        if form == ".csv":
-            try:
-                return next(csv.reader(StringIO(start)), [])
-            except csv.Error as error:
-                raise UserError(f"{_shown(first.url)} cannot be read: {error}") from None
-        return [self._key or _kind_of_line(start.partition("\n")[0].strip()) or "uid"]
+        """The names of the columns of the first file; of a text the kind of its keys."""
+        return [self._key or _kind_of_line(self.header[0]) or "uid"] if self._is_text else self.header
 
     @cached_property
     def kind(self) -> Kind:
@@ -209,7 +116,11 @@ class KeyedRows:
         kind = self._key or self.kind
         if kind == "hash":
             require("laion")
-        return NEEDS[kind]
+        return frozenset(NEEDS.get(kind, (kind,)))
+
+    @property
+    def _pool_column(self) -> str:
+        return self.kind if self.kind in ("key", "md5", "sha256") else "url"
 
     @property
     def columns(self) -> list[str]:
@@ -221,7 +132,7 @@ class KeyedRows:
         """Return the files. Raises `UserError` unless the first has a key and the `columns` of a `setting`."""
         for name in [*columns, self._key_columns()[0]]:
             if (count := self._columns.count(name)) > 1:
-                raise UserError(f"{_shown(self.files[0].url)} must have one column {name}, not {count}")
+                raise UserError(f"{shown(self.files[0].url)} must have one column {name}, not {count}")
             if not count:
                 hint = " ".join(did_you_mean(name, self.columns).split())
                 raise UserError(f"{setting}={name} is not in {self._name}; {hint}")
@@ -233,8 +144,7 @@ class KeyedRows:
             return batch.uids
         if self.kind == "caption":
             return make_uids(text[:MAX_CHARACTERS].encode(errors="surrogatepass") for text in batch.texts)
-        column = self.kind if self.kind in ("key", "md5", "sha256") else "url"
-        values = list(map(_bytes, batch.columns[column]))
+        values = list(map(_bytes, batch.columns[self._pool_column]))
         if self.kind in PATTERNS:
             return make_uids(value.lower() for value in values)
         if self.kind != "hash":
@@ -249,19 +159,18 @@ class KeyedRows:
         """Return the first key of a pool's batch as its files have it, see `Matched.first`."""
         if self.kind == "caption":
             return repr(batch.texts[0])[:200]
-        named = "key" if self.kind == "key" else "url"
         more = f" and {batch.texts[0]!r}" if self.kind == "hash" else ""
-        value = decode_uid(batch.uids[0]) if self.kind == "uid" else batch.columns[named][0]
+        value = decode_uid(batch.uids[0]) if self.kind == "uid" else batch.columns[self._pool_column][0]
         return f"{value!r}{more}"[:200]
 
-    def batches(self, columns: Sequence[str] = ()) -> Iterator[tuple[UidArray, Values]]:
-        """Yield the keys of n rows, shape (n,), and the numbers of `columns`, (n, columns), in batches.
+    def batches(self, columns: Sequence[str] = ()) -> Iterator[KeyedBatch]:
+        """Yield the keys of n rows, shape (n,), the numbers of `columns`, (n, columns), and the keys as in the file.
 
-        Rows without a key are left out. The next batch is read while the caller works on one. Raises `UserError` for
-        a file that is damaged, lacks a column, or has a malformed key or number.
+        These are None for uids and hashes of urls. Rows without a key are left out. The next batch is read while the
+        caller works on one. Raises `UserError` for a file that is damaged, lacks a column, or has a malformed key or
+        number.
         """
-        for keys, numbers, _ in self._batches(columns):
-            yield keys, numbers
+        return made_ahead(self._keyed(*part) for part in self.read(self._key_columns(), columns))
 
     def match(self, keys: UidArray, columns: Sequence[str] = ()) -> Matched:
         """Return what the rows say of m keys, shape (m,), which need neither be sorted nor differ.
@@ -277,7 +186,7 @@ class KeyedRows:
         differs, examples = np.zeros(len(keys), bool), list[str]()
         rows = known = 0
         first = ""
-        for row_keys, numbers, names in self._batches(columns):
+        for row_keys, numbers, names in self.batches(columns):
             if not rows and len(row_keys):
                 first = self._show(row_keys, names, 0)
             rows += len(row_keys)
@@ -312,118 +221,48 @@ class KeyedRows:
         """Return the key in a row as its file has it, not longer than a line."""
         return repr(decode_uid(keys[row]) if names is None else names[row].as_py())[:200]
 
-    def _list(self, source: str) -> list[Entry]:
-        """Return the files of a path, URL or pattern."""
-        local = None if is_remote(source) else user_path(source)
-        if local is not None and local.is_file():
-            files = [Entry(f"file://{local.absolute()}", False, local.stat().st_size, None)]
-            if not _format(source):
-                raise UserError(f"{self._setting}={source} must be a {FORMATS_IN_WORDS}")
-            return files
-        if "*" in source:
-            folder = source.partition("*")[0].rpartition("/")[0]
-            pattern = source[len(folder) :].lstrip("/")
-            depth = pattern.count("/")
-            listed = list_files(folder or ("/" if source.startswith("/") else "."), depth).items()
-            files = [of for name, of in listed if name.count("/") == depth and fnmatchcase(name, pattern)]
-        elif local is None and _format(source) and not (file := find_file(source)).is_folder:
-            files = [file]
-        else:
-            files = list(list_files(source, DEPTH).values())
-        if not (known := [file for file in files if _format(file.url)]):
-            there = bool(files) or (local is not None and local.is_dir())
-            what = "has no files that can be read" if there else "not found"
-            raise UserError(
-                f"{self._setting}={source} {what}; give a {FORMATS_IN_WORDS}, a folder or a pattern such as"
-                " FOLDER/*.parquet, or a URL of these"
-            )
-        return known
-
     def _key_columns(self) -> list[str]:
         """Return the columns of the first file that hold the key."""
         kind = self.kind
         named = [name for name in COLUMNS[kind] if name in self._columns]
         return named[:1] or list(UID_COLUMNS)
 
-    def _batches(self, columns: Sequence[str]) -> Iterator[tuple[UidArray, Values, pa.Array | None]]:
-        """Yield batches as `batches`, with the keys as the file has them, None for words of uids."""
-        return made_ahead(batch for file in self.files for batch in self._read(file, columns))
-
-    def _read(
-        self, file: Entry, columns: Sequence[str]
-    ) -> Iterator[tuple[UidArray, Values, pa.Array | None]]:
-        """Yield the rows of one file."""
-        form, key = _format(file.url), self._key_columns()
-        if form == ".npy":
-            for uids in _read_array(file.url):
-                yield uids, np.empty((len(uids), 0)), None
-            return
-        read = _read_parquet if form == ".parquet" else _read_text
-        for table in read(file.url, [*key, *columns]):
-            with _explained(file.url):
-                named = ((table[name], f"column {name} of {_shown(file.url)}") for name in columns)
-                numbers = [_numbers(column, name, spelled=form == ".csv") for column, name in named]
-                rows, keys, names = self._keys([table[name] for name in key])
-                if form == ".txt" and self.kind == "url":
-                    _all_match(names, "://", "url")
-            values = np.column_stack(numbers) if numbers else np.empty((len(table), 0))
-            yield keys, values[rows], names
-
-    def _keys(
-        self, columns: Sequence[pa.Array]
-    ) -> tuple[slice | npt.NDArray[np.int64], UidArray, pa.Array | None]:
-        """Return the rows with a key, their keys, and these as the file has them."""
-        if len(columns) == 2:
-            return slice(None), read_uid_columns(pa.table([*columns], [*UID_COLUMNS])), None
-        (column,) = columns
-        if self.kind == "uid" or self._key_columns() == [URL_HASH]:
-            rows = np.flatnonzero(to_mask(column.is_valid()))
+    def _keyed(self, url: str, columns: Sequence[pa.Array], values: Values) -> KeyedBatch:
+        """Return the rows of a batch that have a key."""
+        with explained(url):
+            if len(columns) == 2:
+                return read_uid_columns(pa.table([*columns], [*UID_COLUMNS])), values, None
+            are_uids = self.kind == "uid" or self._key_columns() == [URL_HASH]
+            names = columns[0] if are_uids else self._normalized(columns[0])
+            if names.null_count and self.kind != "uid":
+                values, names = values[to_mask(names.is_valid())], names.drop_null()
+            if self.kind == "hash":
+                return _hash_keys(to_numpy(names).view(np.uint64)), values, names
+            if not are_uids:
+                return make_uids(names.cast(pa.large_binary()).to_pylist()), values, names
             try:
-                if self.kind == "uid":
-                    return slice(None), encode_uid_column(pa.chunked_array([column])), None
-                return rows, encode_uid_column(pa.chunked_array([column.drop_null()])), None
+                return encode_uid_column(pa.chunked_array([names])), values, None
             except ValueError as error:
                 raise pa.ArrowInvalid(f"{error}; uids are 32 hex characters or UUIDs") from None
+
+    def _normalized(self, column: pa.Array) -> pa.Array:
+        """Return n keys as they are compared, null without one. Raises `pa.ArrowInvalid` for keys of another kind."""
         if self.kind == "hash":
-            names = column.cast(pa.int64())
+            return column.cast(pa.int64())
+        names = column.cast(pa.large_string())
+        names.validate(full=True)  # of UTF-8, which a parquet file need not hold
+        if self.kind == "caption":
+            names = pc.utf8_slice_codeunits(names, 0, MAX_CHARACTERS)
         else:
-            names = column.cast(pa.large_string())
-            names.validate(full=True)  # of UTF-8, which a parquet file need not hold
-            caption = self.kind == "caption"
-            names = (
-                pc.utf8_slice_codeunits(names, 0, MAX_CHARACTERS)
-                if caption
-                else pc.utf8_trim_whitespace(names)
+            names = pc.utf8_trim_whitespace(names)
+        names = pc.if_else(pc.equal(names, ""), None, names)
+        pattern = "://" if self._is_text and self.kind == "url" else PATTERNS.get(self.kind)
+        names = pc.utf8_lower(names) if self.kind in PATTERNS else names
+        if pattern and len(odd := names.filter(pc.invert(pc.match_substring_regex(names, pattern)))):
+            raise pa.ArrowInvalid(
+                f"{odd[0].as_py()[:80]!r} is no {self.kind}; give a file for each kind of key"
             )
-            names = pc.if_else(pc.equal(names, ""), None, names)
-            if pattern := PATTERNS.get(self.kind):
-                names = pc.utf8_lower(names)
-                _all_match(names, pattern, self.kind)
-        rows = np.flatnonzero(to_mask(names.is_valid()))
-        names = names.drop_null()
-        if self.kind == "hash":
-            return rows, _hash_keys(to_numpy(names).view(np.uint64)), names
-        return rows, make_uids(names.cast(pa.large_binary()).to_pylist()), names
-
-
-def _all_match(names: pa.Array, pattern: str, kind: str) -> None:
-    odd = names.filter(pc.invert(pc.match_substring_regex(names, pattern)))
-    if len(odd):
-        raise pa.ArrowInvalid(f"{odd[0].as_py()[:80]!r} is no {kind}; give a file for each kind of key")
-
-
-def _path(file: Entry) -> Path:
-    return Path(file.url.removeprefix("file://"))
-
-
-def _shown(url: str) -> str:
-    return url.removeprefix("file://")
-
-
-def _format(url: str) -> str:
-    """Return the format that a name says, one of `FORMATS`; empty for others."""
-    suffix = PurePosixPath(file_name(url).lower().removesuffix(".gz")).suffix
-    return suffix if suffix in FORMATS else ""
+        return names
 
 
 def _kind_of_line(line: str) -> Kind | None:
@@ -437,83 +276,6 @@ def _kind_of_line(line: str) -> Kind | None:
         "domain": PATTERNS["domain"],
     }
     return next((kind for kind, pattern in looks.items() if re.search(pattern, line.lower())), None)
-
-
-@contextmanager
-def _explained(url: str) -> Iterator[None]:
-    """Turn what Arrow raises for a damaged file, or a column of an unexpected type, into a `UserError`."""
-    try:
-        yield
-    except DAMAGE as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{_shown(url)} cannot be read: {reason[:200]}") from None
-
-
-@contextmanager
-def _open_text(url: str) -> Iterator[pa.NativeFile]:
-    """Open a text file, or one compressed by gzip whatever its name is."""
-    with open_file(url, ahead=True) as file:
-        compressed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        yield pa.input_stream(file, compression="gzip" if compressed else None)
-
-
-def _read_text(url: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield columns of a CSV file, or the lines of a text, as strings: nothing is taken for a number too early."""
-    options, parse = _BLOCKS, _MULTILINE
-    if _format(url) == ".txt":
-        options = pa.csv.ReadOptions(block_size=options.block_size, column_names=columns)
-        parse = pa.csv.ParseOptions(delimiter="\x01", quote_char=False)
-    types = pa.csv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))
-    with _explained(url), _open_text(url) as stream, pa.csv.open_csv(stream, options, parse, types) as reader:
-        yield from reader
-
-
-def _read_parquet(url: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield columns of a parquet file."""
-    with _explained(url), ExitStack() as stack:
-        # Of a local file pyarrow reads on its own, in parallel.
-        file = stack.enter_context(open_file(url)) if is_remote(url) else _shown(url)
-        parquet = stack.enter_context(pq.ParquetFile(file, page_checksum_verification=True))
-        names = parquet.schema_arrow.names
-        if odd := [name for name in columns if names.count(name) != 1]:
-            raise UserError(f"{_shown(url)} must have one column {odd[0]}, not {names.count(odd[0])}")
-        yield from parquet.iter_batches(ROWS, columns=columns)
-
-
-def _read_array(url: str) -> Iterator[UidArray]:
-    """Yield the uids of a ``.npy``, sorted or not; a remote one is copied first."""
-    with ExitStack() as stack:
-        path = Path(_shown(url))
-        if is_remote(url):
-            path = Path(stack.enter_context(TemporaryDirectory(prefix="pairsift-"))) / file_name(url)
-            download(url, path)
-        uids = map_uids(path)
-        for start in range(0, len(uids), ROWS):
-            yield np.array(uids[start : start + ROWS])
-
-
-def _numbers(column: pa.Array, name: str, spelled: bool) -> npt.NDArray[np.float64]:
-    """Return the n numbers of a column, shape (n,); strings are parsed if `spelled`. NaN for missing numbers."""
-    if spelled:
-        texts = pc.utf8_trim_whitespace(column)
-        texts = pc.if_else(pc.match_substring_regex(texts, _MISSING), None, texts)
-        if pc.all(pc.match_substring_regex(texts, _TRUTH)).as_py():
-            column = texts.cast(pa.bool_())
-        else:
-            try:
-                column = texts.cast(pa.float64())
-            except pa.ArrowInvalid as error:
-                wrong = re.search("'.*'", str(error))
-                raise UserError(f"{name} must be numeric, not {wrong[0][:42] if wrong else 'text'}") from None
-            rounded = texts.filter(pc.greater_equal(pc.abs(column), float(MAX_INTEGER))).to_pylist()
-            integers = [int(text) for text in rounded if re.fullmatch(r"[+-]?\d+", text)]
-            numeric_scores(np.array(integers, object), name)
-    missing = to_mask(column.is_null())
-    if column.null_count and pa.types.is_integer(column.type):
-        column = column.fill_null(0)  # else NumPy's floats would round the other integers
-    scores = numeric_scores(column.to_numpy(False), name)
-    return np.where(missing, np.nan, np.asarray(scores, np.float64))
 
 
 def _differ(one: Values, other: Values) -> npt.NDArray[np.bool_]:

@@ -1,6 +1,5 @@
 """The card of published scores: ``README.md`` with the YAML header of the Hugging Face hub."""
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,8 +12,8 @@ from benchmark.core.bounds import Bounds
 from benchmark.core.source_code import git_commit
 from benchmark.pool.content import PoolContent
 from benchmark.results.provenance import library_versions
-from benchmark.results.report.data_card import code_span, without_folders
 from benchmark.results.report.entry_facts import settings_of_what_ran
+from benchmark.results.report.hub_card import hub_card, without_folders
 from benchmark.scoring.published import ROWS
 from benchmark.scoring.score_table import ScoreTable
 from filters.base import Filter, Scores
@@ -44,47 +43,34 @@ def score_card(
         settings: of the filter, as recorded.
         overrides: of the command that wrote the scores.
     """
-    from huggingface_hub import DatasetCard, DatasetCardData
-
     name, scores = scorer.display_name, table.scores[~np.isnan(table.scores)]
-    header = DatasetCardData(
-        pretty_name=f"Scores of {pool} by {name}",
-        license="other",
-        license_name="terms-of-the-pool",
-        tags=["image-text-pairs", "data-filtering", "scores", "pairsift"],
-        configs=[{"config_name": "default", "data_files": [{"split": "train", "path": "scores-*.parquet"}]}],
-    )
     used = {"minimum": bounds.lowest, "maximum": bounds.highest} if bounds else {}
     within = [f"filter.{of}={value!r}" for of, value in used.items() if np.isfinite(value)]
-    card = DatasetCard.from_template(
-        header,
-        template_path=str(TEMPLATE),
+    quantiles = zip(QUANTILES, np.quantile(scores, QUANTILES), strict=True)
+    return hub_card(
+        TEMPLATE,
+        f"Scores of {pool} by {name}",
+        ["scores"],
+        "scores-*.parquet",
+        {},
         pool=pool,
         content=content,
         name=name,
-        key=scorer.key(),
+        scorer=scorer,
         licences=sorted({str(of) for leaf in scorer.leaves() if (of := getattr(leaf, "licence", None))}),
-        settings=json.dumps(without_folders(settings_of_what_ran(settings)), indent=2),
-        identity=json.dumps(without_folders(scorer.identity()), indent=2, default=str),
+        settings=settings_of_what_ran(settings),
         table=table,
         scored=len(scores),
         pairs=max(content.samples, len(table)),
         urls=urls,
         files=-(-len(table) // ROWS),
-        hours=[seconds / 3600 / len(table) * 1e6 for seconds in (table.cost.processor, table.cost.clock)],
-        quantiles={
-            f"{100 * q:g}%": f"{v:.4g}"
-            for q, v in zip(QUANTILES, np.quantile(scores, QUANTILES), strict=True)
-        },
+        quantiles={f"{100 * q:g}%": f"{value:.4g}" for q, value in quantiles},
         histogram=histogram(scores),
         command=shlex.join(["python", "-m", "benchmark", *map(_without_folders, overrides)]),
         bounds=" ".join(within + ["filter.rank=false"] * (not bounds.rank)),
         versions=library_versions(),
         commit=git_commit(),
-        code=code_span,
-        number="{:,}".format,
     )
-    return f"{card}\n"
 
 
 def _without_folders(override: str) -> str:

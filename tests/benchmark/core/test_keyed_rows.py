@@ -191,3 +191,10 @@ def test_a_column_is_checked_before_rows_are_read(tmp_path: Path) -> None:
     write(tmp_path / "0.csv", slice(3), "uid")
     with pytest.raises(UserError, match=r"filter\.column=scor is not in .*; did you mean 'score'"):
         KeyedRows("filter.path", str(tmp_path)).check(["scor"], "filter.column")
+
+
+@pytest.mark.parametrize("kind", ["md5", "sha256", "key"])
+def test_an_example_of_the_pool_needs_no_other_column(tmp_path: Path, kind: Any) -> None:
+    pq.write_table(pa.table({kind: ["a" * (64 if kind == "sha256" else 32)]}), tmp_path / "0.parquet")
+    pool = Batch(POOL.uids, CAPTIONS, columns={kind: np.array(["b"] * 6, object)})
+    assert KeyedRows("filter.path", str(tmp_path), kind).example(pool) == "'b'"

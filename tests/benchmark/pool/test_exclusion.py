@@ -1,56 +1,73 @@
 """Lists of ``pool.exclude``: which pairs they hold, and that these are in nothing that is written."""
 
+import base64
 import gzip
 import hashlib
 import json
 import logging
 import tarfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmark.core.batch import EXCLUDED, Batch
 from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, read_subset
+from benchmark.engine.local import LocalEngine
 from benchmark.pool.exclusion import excluded_uids
 from benchmark.pool.pool import Pool
+from benchmark.results.gallery import gallery
+from benchmark.results.run_folder import RunFiles
+from benchmark.scoring.score_pool import score_pool
+from benchmark.selection.top_k import select_top_k
+from filters.base import Filter, Scores
+from filters.column import Column
+from filters.composite import RankSum, ScoreSum
 from tests.command_line import Run, assert_one_line
-from tests.pools import Row, jpeg, write_pool
+from tests.demos import SMALL_RUN
+from tests.pools import Row, jpeg, write_metadata, write_tar
 
 HOSTS = ("example.org", "Cdn.Example.org:8080", "notexample.org", "user@pics.test", "example.org.evil.test")
 Write = Callable[[Path, list[Row]], None]
 
 
+def hashes(image: bytes) -> dict[str, Any]:
+    """As img2dataset writes them."""
+    return {"sha256": hashlib.sha256(image).hexdigest(), "md5": hashlib.md5(image).hexdigest()}
+
+
+def write_hashed_pool(root: Path, samples: list[Row]) -> Path:
+    """Write two tars, and metadata with all that the rows have."""
+    half = len(samples) // 2
+    for number, rows in enumerate((samples[:half], samples[half:])):
+        write_tar(root / "shards" / f"{number:08d}.tar", rows)
+        columns = {name: [row.extra[name] for row in rows] for name in ("sha256", "md5", "width")}
+        write_metadata(root / "metadata" / f"{number:08d}.parquet", rows, **columns)
+    return root
+
+
 @pytest.fixture
 def samples() -> list[Row]:
-    """Twenty pairs of five hosts, four each, with the hashes that img2dataset writes."""
+    """Twenty pairs of five hosts, four each."""
     made = []
     for number in range(20):
         image = jpeg(number)
-        hashes: dict[str, Any] = {
-            "width": number * 7 % 20,
-            "sha256": hashlib.sha256(image).hexdigest(),
-            "md5": hashlib.md5(image).hexdigest(),
-        }
         url = f"https://{HOSTS[number % 5]}/{number}.jpg?a=b"
-        made.append(Row(f"{number:05d}", url, f"a thing {number}", image, hashes))
+        extra = hashes(image) | {"width": number * 7 % 20}
+        made.append(Row(f"{number:05d}", url, f"a thing {number}", image, extra))
     return made
 
 
 @pytest.fixture
 def pool(tmp_path: Path, samples: list[Row]) -> Path:
-    root = write_pool(tmp_path / "pool", [samples[:10], samples[10:]])
-    for number, rows in enumerate((samples[:10], samples[10:])):
-        path = root / "metadata" / f"{number:08d}.parquet"
-        columns = {name: [row.extra[name] for row in rows] for name in ("sha256", "md5", "width")}
-        table = pq.read_table(path)
-        for name, values in columns.items():
-            table = table.append_column(name, pa.array(values))
-        pq.write_table(table, path)
-    return root
+    return write_hashed_pool(tmp_path / "pool", samples)
 
 
 def lines(get: Callable[[Row], str]) -> Write:
@@ -131,56 +148,137 @@ def test_a_list_of_another_pool_is_warned_of(
     assert "no pair has a url of pool.exclude=" in caplog.text
 
 
-def test_a_pair_that_is_excluded_is_in_nothing_that_is_written(
-    run: Run, pool: Path, samples: list[Row], tmp_path: Path, cache: Path
-) -> None:
-    gone = {samples[number].uid for number in (1, 4, 13)}
-    (tmp_path / "list.txt").write_text("\n".join(gone))
-    settings = ["pool=img2dataset", f"pool.url={pool}", "filter=random", "size=all", "engine.workers=1"]
-    kept = [*settings, f"pool.exclude={tmp_path / 'list.txt'}"]
-    everything = read_subset(Path(run("task=select", *settings).stdout.splitlines()[-1]))
-    assert gone < {*decode_uids(everything)}
+def domains(row: Row) -> list[str]:
+    labels = str(urlsplit(row.url).hostname).split(".")
+    return [".".join(labels[start:]) for start in range(len(labels) - 1)]
 
-    selected = Path(run("task=select", *kept).stdout.splitlines()[-1])
-    left = {*decode_uids(everything)} - gone
+
+# Any of these on a list excludes the pair.
+KEYS: dict[str, Callable[[Row], list[str]]] = {
+    "uid": lambda row: [row.uid],
+    "url": lambda row: [row.url],
+    "caption": lambda row: [row.text],
+    "md5": lambda row: [row.extra["md5"]],
+    "sha256": lambda row: [row.extra["sha256"]],
+    "domain": domains,
+}
+FORMATS = ("parquet", "csv", "txt")  # a line of text is no caption, and of 32 hex characters a uid
+
+
+def draw(rng: np.random.Generator, folder: Path) -> tuple[list[Row], list[Row], list[str]]:
+    """Pairs that share hosts, urls, captions and images, in a pool; those that the lists leave; the lists."""
+    pairs: dict[str, Row] = {}
+    for number in range(int(rng.integers(10, 40))):
+        url = f"https://{rng.choice(HOSTS)}/{rng.integers(20)}.jpg?a=b"
+        text = f"a thing {'of many words ' * rng.integers(4)}{rng.integers(20)}"
+        image = jpeg(int(rng.integers(20)))
+        row = Row(f"{number:05d}", url, text, image, hashes(image) | {"width": int(rng.integers(9))})
+        pairs[row.uid] = row
+    rows, gone, lists = list(pairs.values()), set[str](), list[str]()
+    for kind in rng.choice(list(KEYS), rng.integers(1, 3), replace=False):
+        chosen = rng.choice(np.array(rows, object), rng.integers(1, 4))
+        keys = sorted({str(rng.choice(KEYS[kind](row))) for row in chosen})
+        gone |= {row.uid for row in rows if {*KEYS[kind](row)} & {*keys}}
+        form = rng.choice(FORMATS[: 2 if kind in ("caption", "md5") else 3])
+        path = folder / f"{len(lists)}.{form}"
+        keys = [key.upper() for key in keys] if kind in ("md5", "domain") else keys
+        if form == "parquet":
+            pq.write_table(pa.table({kind: keys}), path)
+        else:
+            path.write_text("\n".join(([kind] if form == "csv" else []) + keys))
+        lists.append(str(path))
+    write_hashed_pool(folder / "pool", rows)
+    return rows, [row for row in rows if row.uid not in gone], lists
+
+
+def seeds(by_default: int) -> list[Any]:
+    return [pytest.param(n, marks=() if n < by_default else pytest.mark.slow) for n in range(16)]
+
+
+class Rarity(Filter):
+    """Captions with words that few captions have."""
+
+    needs = frozenset({"text"})
+
+    def fit(self, batches: Iterable[Batch]) -> None:
+        self.counts = Counter(word for batch in batches for text in batch.texts for word in {*text.split()})
+
+    def score(self, batch: Batch) -> Scores:
+        return np.array([-sum(self.counts[word] for word in {*text.split()}) for text in batch.texts], float)
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_a_pool_with_lists_is_the_pool_without_their_pairs(seed: int, tmp_path: Path) -> None:
+    """For filters that rank, standardize and fit, and for what a report shows: captions, scores and thumbnails."""
+    rows, left, lists = draw(np.random.default_rng(seed), tmp_path)
+    listed = Pool("p", str(tmp_path / "pool"), exclude=lists)
+    found = excluded_uids(listed)
+    assert found is not None
+    assert decode_uids(found) == sorted({row.uid for row in rows} - {row.uid for row in left})
+    rest = Pool("p", str(write_hashed_pool(tmp_path / "rest", left)))
+    parts = {"a": Rarity(), "b": Column("width")}
+    for scorer in (Rarity(), RankSum(parts, {"a": 1.0, "b": 2.0}), ScoreSum(parts, {"a": 1.0, "b": -1.0})):
+        shown = []
+        for pool in (listed, rest):
+            table = score_pool(pool, scorer, LocalEngine("cpu", 1))
+            assert table.drops[EXCLUDED] == (0 if pool is rest else len(found))
+            chosen = select_top_k(table, max(1, len(table) // 3), seed)
+            shown.append(
+                (
+                    table.uids.tolist(),
+                    table.scores.tolist(),
+                    gallery(table, table.of_uids(chosen.uids), seed, pool),
+                )
+            )
+        assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("seed", seeds(1))
+def test_an_excluded_pair_is_in_nothing_that_is_written(
+    seed: int, run: Run, tmp_path: Path, cache: Path
+) -> None:
+    rows, remaining, lists = draw(np.random.default_rng(seed), tmp_path)
+    left, count = {row.uid for row in remaining}, len(rows) - len(remaining)
+    settings = ["pool=img2dataset", f"pool.url={tmp_path / 'pool'}", f"pool.exclude=[{','.join(lists)}]"]
+    settings += ["filter=random", "size=all", "engine.workers=1"]
+    selected = Path(run("task=select", *settings).stdout.splitlines()[-1])
     assert {*decode_uids(read_subset(selected))} == left
-    assert json.loads(selected.with_suffix(".json").read_text())["drops"] == {"excluded": 3}
-    assert run("task=export", *kept, f"task.output={tmp_path / 'out'}").returncode == 0
-    assert {*pq.read_table(tmp_path / "out" / "subset.parquet")["uid"].to_pylist()} == left
-    assert "3 `excluded`" in (tmp_path / "out" / "README.md").read_text()
-    assert run("task=publish", *kept, f"task.output={tmp_path / 'scores'}").returncode == 0
-    assert {*pq.read_table(tmp_path / "scores" / "scores-00000.parquet")["uid"].to_pylist()} == left
-    assert run("task=reshard", *kept, f"task.output={tmp_path / 'tars'}").returncode == 0
-    for tar in (tmp_path / "tars" / "shards").glob("*.tar"):
-        with tarfile.open(tar) as members:
-            texts = [members.extractfile(m).read() for m in members if m.name.endswith("json")]  # type: ignore[union-attr]
-        assert not gone & {json.loads(text)["uid"] for text in texts}
-    size = run("task=select", *kept[:-1], "size.samples=18", kept[-1])
-    assert_one_line(size, "size asks for 18 pairs, but 17 have a score (3 excluded); choose size=17 or less")
-
-
-def test_ranks_and_statistics_are_of_the_pairs_that_are_left(
-    run: Run, pool: Path, samples: list[Row], tmp_path: Path, cache: Path
-) -> None:
-    (tmp_path / "list.txt").write_text("\n".join(row.uid for row in samples[:10]))
-    parts = [
-        "filter=rank_sum",
-        "filter@filter.filters.a=random",
-        "filter@filter.filters.b=column",
-        "filter.filters.b.column=width",
-    ]
-    settings = ["pool=img2dataset", *parts, "size=all", "engine.workers=1"]
-    files = str(pool / "metadata" / "00000001.parquet")
-
-    def scores(*chosen: str) -> dict[str, float]:
-        out = tmp_path / str(len(chosen))
-        done = run("task=export", *settings, *chosen, f"task.output={out}")
+    assert json.loads(selected.with_suffix(".json").read_text())["drops"] == {"excluded": count}
+    for task in ("export", "publish", "reshard"):
+        done = run(f"task={task}", *settings, f"task.output={tmp_path / task}")
         assert done.returncode == 0, done.stderr
-        read = pq.read_table(out / "subset.parquet")
-        return dict(zip(read["uid"].to_pylist(), read["score"].to_pylist(), strict=True))
+        assert f"{count} `excluded`" in (tmp_path / task / "README.md").read_text()
+    for pattern in ("export/*.parquet", "publish/*.parquet", "reshard/metadata/*.parquet"):
+        tables = [pq.read_table(path) for path in tmp_path.glob(pattern)]
+        assert {uid for table in tables for uid in table["uid"].to_pylist()} == left
+    written = []
+    for path in (tmp_path / "reshard" / "shards").glob("*.tar"):
+        with tarfile.open(path) as tar:
+            written += [json.load(tar.extractfile(m))["uid"] for m in tar if m.name.endswith("json")]  # type: ignore[arg-type]
+    assert sorted(written) == sorted(left)
+    done = run("task=select", *settings, f"size.samples={len(left) + 1}")
+    assert_one_line(done, f"but {len(left)} have a score ({count} excluded); choose size={len(left)} or less")
 
-    alone = scores(f"pool.url={files}")
-    assert alone == scores(f"pool.url={pool}", f"pool.exclude={tmp_path / 'list.txt'}")
+
+@pytest.mark.slow
+def test_a_report_shows_no_excluded_pair(
+    run: Run, small_demo: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those are excluded that it would show."""
+    monkeypatch.chdir(tmp_path)
+    settings, shown = ["filter=clip", *small_demo, *SMALL_RUN[:-1]], []
+    for name in ("before", "after"):
+        done = run(*settings, f"results_dir={tmp_path / name}")
+        assert done.returncode == 0, done.stderr
+        run_id = json.loads(Path(done.stdout.splitlines()[-1]).read_text())["run_id"]
+        shown.append(RunFiles(tmp_path / name / run_id).gallery())
+        (tmp_path / "list.txt").write_text("\n".join(pair.uid for pair in shown[0]))
+        settings.append(f"pool.exclude={tmp_path / 'list.txt'}")
+    assert not {pair.uid for pair in shown[0]} & {pair.uid for pair in shown[1]}
+    assert run("task=report", f"results_dir={tmp_path / 'after'}").returncode == 0
+    page = (tmp_path / "after" / "report.html").read_text()
+    in_page = [[base64.b64encode(pair.thumbnail).decode() in page for pair in pairs] for pairs in shown]
+    assert (any(in_page[0]), any(in_page[1])) == (False, True)
 
 
 def test_pairs_with_an_evaluation_image_are_left_out_if_asked(

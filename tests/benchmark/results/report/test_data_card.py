@@ -9,7 +9,8 @@ from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
 from benchmark.pool.pairs import Written
-from benchmark.results.report.data_card import code_span, data_card, length_figures, without_folders
+from benchmark.results.report.data_card import data_card, length_figures
+from benchmark.results.report.hub_card import code_span, without_folders
 from tests.benchmark.results.report.made_results import result
 
 # `test_table.py` has more of them, in all places of a card.
