@@ -16,7 +16,6 @@ import scipy  # `scipy.stats` is imported when it is used
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
 from benchmark.core.paths import atomic_write, write_text
-from benchmark.core.prefetch import prefetch_map
 from benchmark.core.records import json_text
 from benchmark.core.ties import highest
 from benchmark.core.uids import UidArray
@@ -35,7 +34,6 @@ LOWEST = np.array([-1.0, -1.0, 0.0, 0.0, 0.0, 0.0])  # of each measure; the high
 MIN_PAIRS = 3
 RESAMPLES = 400
 DRAWN = 5_000  # pairs per resample
-THREADS = 2  # that compare; each needs 1 GB for 12.8M pairs
 SHOWN = 100_000  # pairs in the picture of two filters
 
 
@@ -58,12 +56,10 @@ def agreement(job: Job) -> None:
     tables = {name: score_pairs(job, scorer) for name, scorer in job.compared_filters.items()}
     uids, columns = join_scores(list(tables.values()))
     scores, fraction = dict(zip(tables, columns, strict=True)), float(job.cfg.task.fraction)
-
-    def compared(pair: tuple[str, str]) -> Agreement:
-        one, other = pair
-        return compare(one, other, scores[one], scores[other], uids, fraction, job.seed)
-
-    found = list(prefetch_map(compared, combinations(scores, 2), THREADS))
+    found = [
+        compare(one, other, scores[one], scores[other], uids, fraction, job.seed)
+        for one, other in combinations(scores, 2)
+    ]
     print_tables([table_of(found, job.pool.name, fraction)])
     folder = job.results_dir / "agreement"
     stem = "-".join([str(job.cfg.pool.name), *scores])[:120]
@@ -127,10 +123,10 @@ def measures(x: Scores, y: Scores, uids: UidArray, fraction: float, seed: int) -
     n = len(x)
     count = min(max(1, round(fraction * n)), n - 1)
     kept_x, kept_y = (highest(scores, uids, count, seed) for scores in (x, y))
-    ranks_x, ranks_y = ranks(x), ranks(y)
+    ranks_x, ranks_y = scipy.stats.rankdata(x), scipy.stats.rankdata(y)
     areas = [
-        (of[kept].sum() - count * (count + 1) / 2) / (count * (n - count))
-        for of, kept in ((ranks_x, kept_y), (ranks_y, kept_x))
+        (ranks[kept].sum() - count * (count + 1) / 2) / (count * (n - count))
+        for ranks, kept in ((ranks_x, kept_y), (ranks_y, kept_x))
     ]
     if ranks_x.min() == ranks_x.max() or ranks_y.min() == ranks_y.max():  # a resample of few pairs
         spearman = kendall = np.nan
@@ -139,17 +135,6 @@ def measures(x: Scores, y: Scores, uids: UidArray, fraction: float, seed: int) -
         kendall = scipy.stats.kendalltau(x, y).statistic
     common = len(np.intersect1d(kept_x, kept_y, assume_unique=True))
     return np.array([spearman, kendall, *areas, common / count, common / (2 * count - common)])
-
-
-def ranks(scores: Scores) -> Floats:
-    """Return the ranks of n scores from 1, (n,); of equal scores their mean. Three times as fast as SciPy's."""
-    order = np.argsort(scores)
-    ordered = scores[order]
-    ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, len(scores))
-    counts = np.diff(ends, prepend=0)
-    found = np.empty(len(scores))
-    found[order] = np.repeat(ends - (counts - 1) / 2, counts)
-    return found
 
 
 def measure_rows(of: Agreement) -> list[dict[str, Any]]:
