@@ -1,18 +1,12 @@
-"""The demo's leaderboard in worlds that differ in one of its settings, with the ICC paper's claims, and a picture."""
+"""The demo's leaderboard in worlds that differ in one of its settings, with the ICC paper's claims."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from statistics import fmean
-from typing import Any
 
-from benchmark.core.errors import UserError
-from benchmark.core.extras import require
 from benchmark.core.hashes import hash_json
 from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Result
-from benchmark.results.results_folders import read_runs
-from pairsift.studies.figures import svg
 from pairsift.studies.findings import CIDER, FINDINGS, MIDDLE, RECALL
 
 SETTINGS = {"consistency": 0.5, "mismatched": 0.05}  # of the demo, with the values of records that lack them
@@ -49,7 +43,7 @@ def _values(of_worlds: Worlds, setting: str) -> Table:
     header = [f"{measure.label}, {value:g}" for measure in MEASURES for value in of_worlds]
     rows = [
         [name, *(m.text(fmean(m.values(of[name]))) for m in MEASURES for of in of_worlds.values())]
-        for name in _shared(of_worlds)
+        for name in shared_filters(of_worlds)
     ]
     rows.sort(key=lambda row: -float(row[1]))
     return Table(f"Worlds by {setting}", ["filter", *header], [plain(*row) for row in rows], [ONE_SEED])
@@ -57,7 +51,7 @@ def _values(of_worlds: Worlds, setting: str) -> Table:
 
 def _claims(of_worlds: Worlds) -> Table:
     """Return each claim at one size with the values of its two filters in each world, bold in the paper's order."""
-    rows, shared = [], _shared(of_worlds)
+    rows, shared = [], shared_filters(of_worlds)
     for finding in FINDINGS:
         if {finding.better, finding.worse} <= set(shared) and finding.sizes == (MIDDLE, MIDDLE):
             paper = ", ".join(f"{figure:.1f}" for figure in finding.paper_figures())
@@ -72,34 +66,10 @@ def _claims(of_worlds: Worlds) -> Table:
     return Table("Claims by mismatched pairs", header, rows, [f"Bold: in the paper's order. {ONE_SEED}"])
 
 
-def _shared(of_worlds: Worlds) -> list[str]:
+def shared_filters(of_worlds: Worlds) -> list[str]:
     """Return the filters that every world has, and both of whose models were evaluated there."""
     names = [
         {name for name, run in of.items() if all(m.values(run) for m in MEASURES)}
         for of in of_worlds.values()
     ]
     return sorted(set.intersection(*names)) if names else []
-
-
-def mismatched_pairs(results: str) -> str:
-    """Return a picture of both measures against the fraction of mismatched pairs, a line per filter, as SVG.
-
-    `results` is a folder of results. Raises `UserError` if they are of one world.
-    """
-    require("studies", "matplotlib")
-    of_worlds = worlds(read_runs(Path(results)), "mismatched")
-    if not of_worlds:
-        raise UserError(
-            f"figure.results={results} has no runs of several worlds; run pool.demo.mismatched=0,0.05 size=200k"
-        )
-
-    def draw(axes: Any) -> None:
-        for ax, measure in zip(axes, MEASURES, strict=True):
-            for name in _shared(of_worlds):
-                values = [fmean(measure.values(of[name])) for of in of_worlds.values()]
-                ax.plot([100 * share for share in of_worlds], values, marker="o", label=name)
-            ax.set(xlabel="mismatched pairs (%)", ylabel=f"{measure.label}, COCO")
-            ax.set_ylim(bottom=0)
-        axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
-
-    return svg(draw, 9, 3.6, columns=2)

@@ -1,4 +1,4 @@
-"""Figures of the papers, drawn again: tables of images and captions, or pictures as SVG.
+"""Figures of the papers, drawn again, and one of the demo: tables of images and captions, or pictures as SVG.
 
 A config's `_target_` names a function. Its arguments are settings, and, undocumented, parts of the command.
 """
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from benchmark.pool.pool import Pool
 from benchmark.pool.subset import captions_of
 from benchmark.results.gallery import short_text, thumbnail, thumbnails
 from benchmark.results.report.table import MISSING, Cell, Table
+from benchmark.results.results_folders import read_runs
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.score_table import join_scores
 from downstream.batching import StoredImages, to_pixels
@@ -37,6 +39,7 @@ from downstream.models.dual_encoder import PairEncoder
 from filters.base import Filter, Scores
 from filters.cotr import split_words
 from filters.ocr.features import TextRecognition
+from pairsift.studies.demo_worlds import MEASURES, shared_filters, worlds
 from pairsift.studies.icc.concreteness.evaluation import score_texts, set_up
 from pairsift.studies.parrots.ngrams import count_ngrams
 from pairsift.studies.profile.page import marked_words
@@ -279,6 +282,31 @@ def _labelled(pool: Pool, labels: str, seed: int) -> tuple[PoolSample, Any]:
     sample = PoolSample(pool, LABELLED, seed)
     uids = np.concatenate([sample.index(shard).uids for shard in sample.shards(IMAGE)])
     return sample, read_labels(Path(labels), uids)
+
+
+@checked
+def mismatched_pairs(results: str) -> str:
+    """Return a picture of both measures against the fraction of mismatched pairs, a line per filter, as SVG.
+
+    `results` is a folder of results. Raises `UserError` if they are of one world.
+    """
+    require("studies", "matplotlib")
+    of_worlds = worlds(read_runs(Path(results)), "mismatched")
+    if not of_worlds:
+        raise UserError(
+            f"figure.results={results} has no runs of several worlds; run pool.demo.mismatched=0,0.05 size=200k"
+        )
+
+    def draw(axes: Any) -> None:
+        for ax, measure in zip(axes, MEASURES, strict=True):
+            for name in shared_filters(of_worlds):
+                values = [fmean(measure.values(of[name])) for of in of_worlds.values()]
+                ax.plot([100 * share for share in of_worlds], values, marker="o", label=name)
+            ax.set(xlabel="mismatched pairs (%)", ylabel=f"{measure.label}, COCO")
+            ax.set_ylim(bottom=0)
+        axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+
+    return svg(draw, 9, 3.6, columns=2)
 
 
 def score(scorer: Filter, texts: list[str], device: torch.device) -> npt.NDArray[np.float32]:

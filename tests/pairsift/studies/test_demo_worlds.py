@@ -9,7 +9,8 @@ import pytest
 from benchmark.core.errors import UserError
 from benchmark.core.records import write_record
 from benchmark.results.result import Result
-from pairsift.studies.demo_worlds import mismatched_pairs, world_tables, worlds
+from pairsift.studies.demo_worlds import world_tables, worlds
+from pairsift.studies.figures import mismatched_pairs
 from tests.benchmark.results.report.made_results import metric, protocol, result, texts, trained
 
 
