@@ -204,6 +204,18 @@ def test_a_filter_is_the_same_alone(name: str) -> None:
     assert config(name) == composed(f"filter={name}", "models=demo")
 
 
+def test_what_a_filter_demands_it_does_not_inherit() -> None:
+    """Over a value of another config in its defaults, `???` has no effect: dfn ran with the pool's CLIP."""
+    _, filters = every_filter()
+    demanded = {
+        (name, key)
+        for name in NAMES
+        for key in re.findall(r"(?m)^(\w+): \?\?\?", (CONF / "filter" / f"{name}.yaml").read_text())
+    }
+    assert ("dfn", "pretrained") in demanded
+    assert {of for of in demanded if not OmegaConf.is_missing(filters[of[0]], of[1])} == set()
+
+
 @pytest.mark.parametrize("name", FILTERS)
 def test_filter_keeps_the_contract(
     name: str, checkpoints: list[str], given: dict[str, list[str]], pool: Pool
