@@ -23,7 +23,7 @@ class DemoConfig:
     jpeg_quality: Percentage  # JPEG quality, 0 to 100
     seed: Seed  # random seed of the pool and the evaluation sets
     consistency: Fraction  # probability that the image of a caption with a name shows the look of that name
-    mismatched: Fraction  # fraction of pairs whose caption describes another scene than the image shows
+    mismatched: Fraction  # fraction of pairs with a caption of another scene
     cut: bool | None  # whether the pool holds only pairs that are similar enough to CLIP
     # Number of images of each evaluation set; for NoCaps, the number per domain.
     evaluation: Mapping[str, PositiveInt]

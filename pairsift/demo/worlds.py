@@ -44,7 +44,7 @@ def check_world(pairs: int, seed: int, consistency: float, mismatched: float, cu
 
 
 def read_world(pairs: int, consistency: float, mismatched: float, cut: bool) -> pa.Table:
-    """Return the first `pairs` rows of a shipped world, of which the fraction `mismatched` shows another scene."""
+    """Return the first `pairs` rows of a shipped world; the fraction `mismatched` of them shows another scene."""
     table = pq.read_table(WORLDS / ("cut.parquet" if cut else "uncut.parquet"))
     known = pa.scalar(mismatched, pa.float32())
     shown = pc.and_(pc.less_equal(table["mismatched_from"], known), pc.greater(table["matched_below"], known))

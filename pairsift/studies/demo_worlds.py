@@ -67,7 +67,7 @@ def _claims(of_worlds: Worlds) -> Table:
 
 
 def shared_filters(of_worlds: Worlds) -> list[str]:
-    """Return the filters that every world has, and both of whose models were evaluated there."""
+    """Return the filters with both models evaluated in every world."""
     names = [
         {name for name, run in of.items() if all(m.values(run) for m in MEASURES)}
         for of in of_worlds.values()
