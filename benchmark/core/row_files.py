@@ -86,7 +86,7 @@ class RowFiles:
         del self.files
 
     def identity(self) -> str:
-        """Return a hash of the content of local files, and of the URLs, sizes and versions of remote ones."""
+        """Return a hash: of the content of local files, of the URL, size and version of remote files."""
         versions = ((file.url, file_version(file)) for file in self.files)
         known = [v if is_remote(url) else content_hash(Path(shown(url)), v) for url, v in versions]
         return hash_text(" ".join(sorted(known)))

@@ -195,9 +195,8 @@ def search_sorted(high: Words, low: Words, uids: UidArray) -> npt.NDArray[np.int
     ends, near = rows.copy(), np.flatnonzero(rows < len(high))
     near = near[high[rows[near]] == uids["f0"][near]]
     ends[near] += 1
-    others = near[
-        low[rows[near]] != uids["f1"][near]
-    ]  # few, unless uids that are not hashes share the high word
+    # Few, unless uids that are not hashes share the high word.
+    others = near[low[rows[near]] != uids["f1"][near]]
     ends[others] = np.searchsorted(high, uids["f0"][others], side="right")
     upper = ends.copy()
     while len(left := np.flatnonzero(rows < upper)):

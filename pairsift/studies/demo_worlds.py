@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from benchmark.core.hashes import hash_json
+from benchmark.results.report.leaderboard import settings_of
 from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Result
 from pairsift.studies.findings import CIDER, FINDINGS, MIDDLE, RECALL
@@ -18,18 +19,26 @@ Worlds = dict[float, dict[str, Result]]  # by the value of a setting, then by fi
 def worlds(results: Iterable[Result], setting: str) -> Worlds:
     """Return runs at 200k with the first seed that differ only in this setting of the demo and in their filter.
 
-    Of several such families the one with the most values is returned; an empty one if none has two.
+    Of several such families the one with the most values is returned; an empty one if none has two. A filter with
+    several settings or selectors in the family is left out.
     """
-    families = defaultdict[str, Worlds](dict)
+    families = defaultdict[str, list[tuple[float, Result]]](list)
     for run in sorted(results, key=lambda run: -run.seed):
         demo = run.config.get("pool", {}).get("demo")
         if demo is not None and run.size == MIDDLE:
             drawn = SETTINGS | demo
             facts = {name: fact for name, fact in run.protocol.facts.items() if name != "pool"}
             value = drawn.pop(setting)
-            families[hash_json([facts, drawn], 12)].setdefault(value, {})[run.filter] = run
-    largest = max(families.values(), key=len, default={})
-    return dict(sorted(largest.items())) if len(largest) > 1 else {}
+            families[hash_json([facts, drawn], 12)].append((value, run))
+    largest = max(families.values(), key=lambda family: len({value for value, _ in family}), default=[])
+    variants = defaultdict[str, set[str]](set)
+    for _, run in largest:
+        variants[run.filter].add(hash_json([settings_of(run), run.selection.selector], 12))
+    found: Worlds = {value: {} for value in sorted({value for value, _ in largest})}
+    for value, run in largest:
+        if len(variants[run.filter]) == 1:
+            found[value][run.filter] = run
+    return found if len(found) > 1 else {}
 
 
 def world_tables(results: Sequence[Result]) -> dict[str, list[Table]]:

@@ -14,7 +14,7 @@ from tools.demo_world.scenes import DrawnScene, state_of
 
 MULTIPLIER = 47026247687942121848144207491837523525  # PCG64's multiplier
 MAX_POSITION = 1 << 15  # no pair needs more random numbers
-MOST_MISMATCHED = 0.048  # fraction of mismatched pairs in the pool that is drawn, copies included
+DRAWN_MISMATCHED = 0.048  # fraction of mismatched pairs in the pool that is drawn, copies included
 THING = pa.struct(
     [
         ("kind", pa.string()), ("colour", pa.string()), ("size", pa.string()), ("pattern", pa.string()),
@@ -65,7 +65,7 @@ def picture_row(scene: DrawnScene | None, seed: Sequence[int], drawn_from: int) 
 def pair_rows(index: int, mix: Mix, seed: int = 0) -> list[Row]:
     """Return the pair at `index` of the `pool` draw; if it is mismatched, also with the scene that it describes.
 
-    A pool whose setting `mismatched` is at least `mismatched_from` has the first of the two rows, else the second.
+    A pool with `mismatched` at `mismatched_from` or above has the first row, any other pool the second.
     """
     family, rng = (seed, DRAWS["pool"]), generator("pool", index, seed)
     draft = draft_pair(rng, mix, family)
@@ -94,7 +94,7 @@ def pair_rows(index: int, mix: Mix, seed: int = 0) -> list[Row]:
     if draft.described is None:
         return [row]
     # A near-duplicate becomes mismatched with its original, as both have one source.
-    limit = MOST_MISMATCHED * (1 - np.random.default_rng((*source, 2)).random())
+    limit = DRAWN_MISMATCHED * (1 - np.random.default_rng((*source, 2)).random())
     kind = CONCRETE if draft.kind == MISMATCHED else draft.kind
     picture = picture_row(draft.described, source, drawn_from)
     matched = {**row, "noise": kind, "grade": GRADES[CONCRETE], **picture, "matched_below": limit}

@@ -43,6 +43,12 @@ def test_only_runs_that_differ_in_the_setting_are_put_beside_each_other() -> Non
         0.05: ["icc", "pacscore"],
     }
     assert found[0.05]["icc"].seed == 0
+    other = run("icc", 0.9, 0.9, mismatched=0.0)
+    other = replace(other, selection=replace(other.selection, config={"_target_": "icc", "minimum": 1}))
+    assert {value: sorted(of) for value, of in worlds([*RUNS, other], "mismatched").items()} == {
+        0.0: ["pacscore", "random"],
+        0.05: ["pacscore"],
+    }
     assert worlds(RUNS, "consistency") == worlds(RUNS[:3], "mismatched") == {}
 
 
