@@ -36,7 +36,7 @@ SHARED = "pool=img2dataset pool.url=FOLDER/pool results_dir=FOLDER/results engin
 
 def write(target: str, pairs: int) -> None:
     """Write the pool, scores of its and of other pairs, and a list of urls, half of them of its pairs."""
-    from bench.listed_pools import write_metadata  # imports torch: a child process would begin with its memory
+    from bench.listed_pools import write_metadata  # torch would be in children, too
 
     folder, rng = Path(target), np.random.default_rng(1)
     (metadata := folder / "pool" / "metadata").mkdir(parents=True)
