@@ -41,6 +41,7 @@ TYPES: dict[str, Any] = {
     "a list": list[str],
     "a file or a list of files": str | list[str],
     "a list of positive numbers": list[PositiveFloat],
+    "a positive number": PositiveFloat,
     "a group of settings": NODE,
     "groups of settings": NODES,
 }

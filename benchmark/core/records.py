@@ -150,8 +150,11 @@ def _checksum(data: dict[str, Any]) -> str:
 
 def json_text(value: Any, indent: int | None = None, *, sort_keys: bool = False) -> str:
     """Return a value as JSON, with null for infinities and NaN."""
-    finite = map_values(value, float, finite_or_none)
-    return json.dumps(finite, indent=indent, sort_keys=sort_keys, allow_nan=False)
+    try:
+        return json.dumps(value, indent=indent, sort_keys=sort_keys, allow_nan=False)
+    except ValueError:  # values that are not finite
+        finite = map_values(value, float, finite_or_none)
+        return json.dumps(finite, indent=indent, sort_keys=sort_keys, allow_nan=False)
 
 
 def finite_or_none(number: float) -> float | None:

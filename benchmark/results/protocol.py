@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from benchmark.core.hashes import hash_json
@@ -18,7 +19,8 @@ LIMIT = "limit"  # of evalset, next to its sets: the number of images of each, f
 QUICK_TRY = "quick try"  # the fact of a run with such a limit, which is comparable to nothing
 # The fact on evaluation images in the pool. Whether embeddings were cached changes no metric.
 CONTAMINATION = "counted by bytes, and by CLIP embeddings where these are cached; not excluded"
-SIZE = "size"  # the fact that may differ in a chart of quality against size
+SIZE = "size"  # the fact that may differ in a setting, and in a family
+BUDGET = ".training.samples_seen"  # the end of the facts that may differ in a family, too
 MAX_DIFFERENCES = 4  # named in a line
 
 
@@ -33,7 +35,7 @@ class Protocol:
     published: str = ""  # the paper's experiment with this setting, empty without one
     overridden: tuple[str, ...] = ()  # overrides of the command line that changed the setting
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of the facts; runs are comparable if it is equal."""
         return hash_json(self.facts, 12)
@@ -51,10 +53,16 @@ class Protocol:
         """Whether only the first images of each set were evaluated: then the run is comparable to nothing."""
         return QUICK_TRY in self.facts
 
-    @property
+    @cached_property
     def setting(self) -> str:
         """A hash of the facts without the size."""
         return hash_json({name: fact for name, fact in self.facts.items() if name != SIZE}, 12)
+
+    @cached_property
+    def family(self) -> str:
+        """A hash of the facts without the size and without the budget of each downstream model."""
+        facts = {n: fact for n, fact in self.facts.items() if n != SIZE and not n.endswith(BUDGET)}
+        return hash_json(facts, 12)
 
     def differences(self, other: "Protocol") -> str:
         """Return in one line what differs from `other`."""

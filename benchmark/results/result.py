@@ -1,5 +1,6 @@
 """The records of a run and of an evaluation, which the report reads."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -138,6 +139,21 @@ class Result(Provenance):
         drops, lost = self.selection.drops, sum(self.selection.lost.values())
         outside = sum(n for why, n in drops.items() if why.startswith((NO_SCORE, *OUTSIDE)))
         return self.selection.scored + lost + outside
+
+    @property
+    def scale(self) -> int:
+        """How many times larger than the pool the paper's pool is, for which sizes and budgets are typed."""
+        return int(self.config.get("pool", {}).get("scale", 1))
+
+    def budget(self, model: str) -> int:
+        """Return the number of samples that a model saw, as typed for the paper's pool."""
+        return self.downstream[model].training.samples_seen * self.scale
+
+    def scoring_seconds(self, workers: int | None) -> float:
+        """Return the seconds of scoring the whole pool; None: a worker per processor of this machine, or the GPU."""
+        select = self.stages["select"]  # it may have reused some scores or features
+        workers = workers or (os.cpu_count() or 1 if select.device == "cpu" else 1)
+        return max(select.wall_seconds, self.scoring.seconds / workers)
 
     @cached_property
     def rows(self) -> list[Row]:

@@ -52,6 +52,8 @@ def each_once(records: Mapping[Path, R]) -> dict[Path, R]:
         kept: dict[str, Path] = {}
         for path, record in found.items():
             known = kept.setdefault(identity(record), path)
+            if known == path:
+                continue
             # Among records of one time, the record with the folder of its run counts.
             ends = {
                 of: (getattr(found[of], "finished", ""), of.with_suffix("").is_dir()) for of in (known, path)

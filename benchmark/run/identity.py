@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -254,8 +253,7 @@ def earlier_seconds(job: Job, stage: str) -> float | None:
                 report = result.downstream[name].training
                 return report.seconds * job.models[name].training.samples_seen / report.samples_seen
             if kind == "select":  # it may have reused some scores or features
-                workers = job.cfg.engine.get("workers") or (os.cpu_count() or 1 if device == "cpu" else 1)
-                return max(timed.wall_seconds, result.scoring.seconds / workers)
+                return result.scoring_seconds(job.cfg.engine.get("workers"))
             return timed.wall_seconds
     return None
 

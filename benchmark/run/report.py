@@ -14,6 +14,7 @@ from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import REFERENCE_RESULTS, write_text
 from benchmark.core.records import warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
+from benchmark.results.report.advice import Advice, advice_tables
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.frame import choose_metrics, only_metrics
 from benchmark.results.report.leaderboard import (
@@ -72,6 +73,7 @@ def _report(job: Job, paths: Sequence[Path]) -> None:
     additions = _additions(task.additions)
     of_boards = leaderboard(results, folders, shipped, additions)
     others = evaluation_tables(evaluations) + additions.of_records(source)
+    others += [table for advice in source.read(Advice).values() for table in advice_tables(advice)]
     whole = [run for run in results if not run.protocol.is_quick_try]
     of_runs, pages = additions.of_runs(whole, folders), additions.pages(source)
     tables = of_boards + [table for named in of_runs.values() for table in named] + others

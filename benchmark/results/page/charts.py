@@ -36,6 +36,8 @@ LEGEND_ABOVE = {"orientation": "h", "y": 1, "yanchor": "bottom", "traceorder": "
 PALE: Json = {"opacity": 0.45}  # a point that has its name only in its tooltip
 FRONT = "The line is the Pareto front: filters that no cheaper one beats, by their means."
 POINT = "Point at a pale mark for its name."
+SMALLER = "Thin lines are smaller budgets; point at a mark for its name."
+BEST = "Large marks are not shown to be worse than the best filter and size at their budget."
 # Kinds of captions by their grade: first the kinds that describe the picture.
 KIND_COLOURS = {
     "concrete": GREEN, "title": SKY, "product": AMBER, "event": ORANGE, "person": BROWN, "web string": GREY,
@@ -130,27 +132,52 @@ def stacked_bars(
 
 
 def size_chart(key: str, entries: Sequence[Entry], folders: RunFolders, styles: Styles) -> Chart | None:
-    """Return each metric over the number of pairs kept, of filters at several sizes; None without any."""
+    """Return each metric over the number of pairs kept: a line per filter and budget, epochs above, the best marked.
+
+    The filters at several sizes, random and no_filter have lines; None without a filter at several sizes.
+    """
     sizes, times = sorted({entry.size for entry in entries}), Counter(entry.label for entry in entries)
-    labels = [e.label for e in sorted(entries, key=lambda e: e.size) if times[e.label] > 1]
-    if not labels:
+    by_size = sorted(entries, key=lambda entry: entry.size)
+    labels = dict.fromkeys(entry.label for entry in by_size if times[entry.label] > 1 or entry.unfiltered)
+    if max(times.values(), default=0) < 2:
         return None
     scaled = "Sizes are written for the paper's pool." * any(e.size != e.runs[0].k for e in entries)
     ticks = {"tickvals": list(range(len(sizes))), "ticktext": [size_text(size) for size in sizes]}
     variants = []
     for name, measure in chart_measures(entries).items():
-        by_size = [compare_entries(measure, [e for e in entries if e.size == s], folders) for s in sizes]
-        points = [(e, of, at) for of in by_size for e in of.entries if (at := of.estimate(e))]
-        data = []
-        for label in dict.fromkeys(labels):
-            if of_label := [point for point in points if point[0].label == label]:
-                texts = [f"{label}, {size_text(e.size)}: {of.cell(e).whole}" for e, of, _ in of_label]
-                x, y = [sizes.index(e.size) for e, *_ in of_label], [at for *_, at in of_label]
-                data.append(_estimates(label, x, y, texts) | styles[label] | _named(label))
-        note = " ".join(filter(None, [scaled, _bars(by_size)]))
-        title = "size" if scaled else "pairs kept"
-        x_axis = axis(title, range=[-0.1, len(sizes) - 0.9], zeroline=False, **ticks)
-        variants.append(_variant(name, data, x_axis, measure.label, note, height=420))
+        having = [entry for entry in by_size if measure.values(entry)]
+        budgets = sorted({entry.runs[0].budget(measure.model) for entry in having})
+        compared, data, epochs = list[Compared](), list[Json](), list[list[str]]()
+        for budget in budgets:
+            of_budget = [entry for entry in having if entry.runs[0].budget(measure.model) == budget]
+            compared.append(of := compare_entries(measure, of_budget, folders))
+            suffix = f", {size_text(budget)}" * (len(budgets) > 1)
+            here = {entry.size for entry in of_budget}
+            epochs.append([f"{budget / size:.3g}" if size in here else "" for size in sizes])
+            for label in labels:
+                points = [(e, at) for e in of_budget if e.label == label and (at := of.estimate(e))]
+                if points:
+                    texts = [f"{label}, {size_text(e.size)}{suffix}: {of.cell(e).whole}" for e, _ in points]
+                    x, y = [sizes.index(e.size) for e, _ in points], [at for _, at in points]
+                    line = _estimates(label, x, y, texts)
+                    marks = {"size": [12 if e in of.not_worse else 6 for e, _ in points]}
+                    style = styles[label] | {"marker": styles[label]["marker"] | marks}
+                    thin = {"line": styles[label]["line"] | {"width": 1}}
+                    style |= thin if budget < budgets[-1] else _named(label)
+                    if points[0][0].unfiltered:
+                        line.pop("meta")  # so that the script never hides it
+                    data.append(line | style)
+        best = BEST * any(of.not_worse for of in compared)
+        note = " ".join(filter(None, [scaled, _bars(compared), best, SMALLER * (len(budgets) > 1)]))
+        span = {"range": [-0.1, len(sizes) - 0.9], "zeroline": False, **ticks}
+        seen = [" / ".join(of_size) for of_size in zip(*epochs, strict=True)]
+        top = "epochs" + f" at budget {' / '.join(map(size_text, budgets))}" * (len(budgets) > 1)
+        above = axis(top, **span | {"ticktext": seen, "overlaying": "x", "side": "top", "showgrid": False})
+        above["matches"] = "x"
+        # An axis without data is not drawn.
+        data.append({"type": "scatter", "x": [0], "y": [None], "xaxis": "x2", "showlegend": False})
+        x_axis = axis("size" if scaled else "pairs kept", **span)
+        variants.append(_variant(name, data, x_axis, measure.label, note, height=460, xaxis2=above))
     return Chart(key, "Quality against size", variants)
 
 

@@ -146,16 +146,16 @@ def leaderboard_views(
 ) -> list[LeaderboardView]:
     """Return the leaderboards, one per protocol; `shipped` are ids of runs that only serve to compare."""
     boards, views = leaderboards(results), list[LeaderboardView]()
-    for number, (_, same) in enumerate(groupby(boards, lambda board: board.protocol.setting)):
-        of_setting = list(same)
-        tables = [headline_table(board, folders, boards) for board in of_setting]
+    for number, (_, same) in enumerate(groupby(boards, lambda board: board.protocol.family)):
+        of_family = list(same)
+        tables = [headline_table(board, folders, boards) for board in of_family]
         entries = [
             entry for table in sorted(tables, key=lambda t: -len(t.entries)) for entry in table.entries
         ]
-        all_sizes = group([run for entry in entries for run in entry.runs])  # one label at all sizes
+        all_sizes = group([run for entry in entries for run in entry.all_runs])  # one label at all sizes
         styles = line_styles([*entries, *all_sizes])
         sizes = size_chart(f"sizes{number}", all_sizes, folders, styles)
-        for board, table in zip(of_setting, tables, strict=True):
+        for board, table in zip(of_family, tables, strict=True):
             own = [e.label for e in table.entries if any(r.run_id not in shipped for r in e.all_runs)]
             views.append(_view(f"board{len(views)}", board, table, folders, styles, sizes, own))
     return views
@@ -181,7 +181,7 @@ def _view(
     sizes: Chart | None,
     own: Sequence[str],
 ) -> LeaderboardView:
-    """Return one leaderboard; `styles` and the chart of `sizes` belong to its setting, `own` filters are the user's.
+    """Return one leaderboard; `styles` and the chart of `sizes` belong to its family, `own` filters are the user's.
 
     Of several seeds the files of the first are read, of other results than the user's only if they are shown.
     """

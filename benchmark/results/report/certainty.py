@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -43,26 +43,40 @@ class ImageSums:
 ImageScores = Mapping[tuple[str, str], ImageSums]  # of a model of one run, by evaluation set and metric
 
 
-def read_image_scores(folder: Path) -> ImageScores:
-    """Read the scores of single images in the folder of a run's model; empty without any."""
+def read_image_scores(folder: Path, only: Measure | None = None) -> ImageScores:
+    """Read the scores of single images in the folder of a run's model, or of one measure; empty without any."""
     if not (path := folder / IMAGE_SCORES).is_file():
         return {}
-    # Here: a report of runs without such scores needs no pyarrow. pq.read_table would import pandas.
+    # Here: a report of runs without such scores needs no pyarrow. pq.read_table, group_by and others import pandas.
     import pyarrow.parquet as pq
 
-    from benchmark.core.arrow import to_numpy
+    from benchmark.core.arrow import from_numpy, to_numpy
 
-    scores, offset = {}, 0
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        sums = file.read().group_by(KEYS, use_threads=False).aggregate([("value", "sum"), ("value", "count")])
-        sums = sums.sort_by([(key, "ascending") for key in KEYS]).combine_chunks()
-        for of in sums.group_by(KEYS[:2], use_threads=False).aggregate([("image", "count")]).to_pylist():
-            part = sums.slice(offset, of["image_count"])
-            offset += len(part)
-            values, queries = (to_numpy(part[name]).astype(float) for name in ("value_sum", "value_count"))
-            scores[of["evaluation"], of["metric"]] = ImageSums(part["image"].chunk(0), values, queries)
-            if of["metric"] == LABEL and not np.isin(values, np.arange(len(values))).all():
-                raise ValueError("the class of an image must be a number below the number of images")
+    scores: dict[tuple[str, str], ImageSums] = {}
+    with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=KEYS) as file:
+        table = file.read().combine_chunks()
+    if not len(table):
+        return scores
+    columns = [table[key].chunk(0) for key in KEYS]
+    names = [column.dictionary.to_pylist() for column in columns]
+    codes, kept = [to_numpy(column.indices).astype(np.int64) for column in columns], np.ones(len(table), bool)
+    if only:
+        wanted = [only.evaluation], (*(count_names(only.metric) or [only.metric]), LABEL)
+        for code, known, of in zip(codes, names, wanted, strict=False):
+            kept &= np.isin(code, [index for index, name in enumerate(known) if name in of])
+    # Numbers of images in the order of their names.
+    order = sorted(range(len(names[2])), key=names[2].__getitem__)
+    codes[2] = np.argsort(order)[codes[2]]
+    sets, of_set = np.unique(codes[0][kept] * len(names[1]) + codes[1][kept], return_inverse=True)
+    values, images = to_numpy(table["value"].chunk(0)).astype(float)[kept], codes[2][kept]
+    for number, code in enumerate(sets.tolist()):
+        rows, metric = of_set == number, names[1][code % len(names[1])]
+        present, image, queries = np.unique(images[rows], return_inverse=True, return_counts=True)
+        sums = np.bincount(image, values[rows]).astype(float)
+        ids = columns[2].dictionary.take(from_numpy(np.array(order)[present]))
+        scores[names[0][code // len(names[1])], metric] = ImageSums(ids, sums, queries.astype(float))
+        if metric == LABEL and not np.isin(sums, np.arange(len(sums))).all():
+            raise ValueError("the class of an image must be a number below the number of images")
     return scores
 
 
@@ -104,14 +118,15 @@ class RunFolders:
 
     folders: Mapping[str, Path]
     comparisons: dict[Hashable, Comparison] = field(default_factory=dict, repr=False)  # made already
+    only: Measure | None = None  # the one measure that is compared, so that no other scores are read
     _read: dict[tuple[str, str], ImageScores] = field(default_factory=dict, repr=False)
 
     def image_scores(self, run: Result, model: str) -> ImageScores:
         """Return the scores of single images that a model of the run left; empty without any."""
         key = run.run_id, model
         if key not in self._read:
-            folder = self.folders.get(run.run_id)
-            self._read[key] = read_or_leave_out(read_image_scores, folder / model, {}) if folder else {}
+            folder, read = self.folders.get(run.run_id), partial(read_image_scores, only=self.only)
+            self._read[key] = read_or_leave_out(read, folder / model, {}) if folder else {}
         return self._read[key]
 
 
@@ -156,6 +171,13 @@ class Compared:
             return MISSING
         low, high = self.comparison.ranks(index, self.competing)
         return str(low) if low == high else f"{low} to {high}"
+
+    @cached_property
+    def not_worse(self) -> list[Entry]:
+        """The entry with the best mean of those that compete, and all that are not shown to be worse."""
+        ranked = [index for index in self.ranking if index in self.competing]
+        not_worse = self.comparison.not_worse(ranked[0]) if ranked else set()
+        return [self.entries[index] for index in ranked if index in not_worse]
 
     @cached_property
     def best(self) -> Entry | None:

@@ -27,6 +27,7 @@ FAMILIES = (
     PLANTED,
 )
 REFERENCE = "random"  # the filter that the others have to beat
+REFERENCES = (REFERENCE, "no_filter")
 MOST = 0.5  # of the pool
 REFERENCE_ONLY = " (reference: best planted grade)"
 SETTINGS = ("filter", "selector", "captions")  # which distinguish runs of one filter and one protocol
@@ -52,6 +53,11 @@ class Entry:
     def competes(self) -> bool:
         """Whether the filter competes: the oracle, which reads the planted grades, is only a reference."""
         return self.runs[0].family not in {PLANTED, OLD_PLANTED}
+
+    @property
+    def unfiltered(self) -> bool:
+        """Whether the row is of a filter without any information about the pair."""
+        return not {self.label, *self.same}.isdisjoint(REFERENCES)
 
     @property
     def name(self) -> str:
@@ -162,13 +168,15 @@ def report_title(boards: Iterable[Leaderboard]) -> str:
 def by_setting(results: Iterable[Result]) -> list[list[Result]]:
     """Return the results that differ only in filter, seed and size.
 
-    The setting with the most runs is first; quick looks are last.
+    Settings that differ only in budget, a family, are neighbours. The family with the most runs is first, and in it
+    the setting with the most runs; quick looks are last.
     """
 
     def order(runs: list[Result]) -> tuple[bool, int, str]:
         return runs[0].protocol.is_quick_try, -len(runs), runs[0].protocol.name
 
-    return sorted(_grouped(results, "setting"), key=order)
+    families = sorted(_grouped(results, "family"), key=order)
+    return [runs for family in families for runs in sorted(_grouped(family, "setting"), key=order)]
 
 
 def _grouped(results: Iterable[Result], fact: str) -> list[list[Result]]:
@@ -180,22 +188,24 @@ def _grouped(results: Iterable[Result], fact: str) -> list[list[Result]]:
 
 
 def group(results: Sequence[Result]) -> list[Entry]:
-    """Gather runs that differ only in the seed; order them by size, then by family, then by label."""
+    """Gather runs of a protocol that differ only in the seed; order them by size, then by family, then by label."""
     groups = defaultdict[tuple[str, str], list[Result]](list)
     for result in results:
         selector, captions = result.selection.selector, bool(_captions(result))
         parts = [selector] * (selector != "best") + ["other captions"] * captions
         name = ", ".join([result.filter, *parts])
         groups[name, json.dumps(settings_of(result), sort_keys=True)].append(result)
-    labelled, entries = Counter[tuple[int, str]](), list[Entry]()
+    labelled, entries = Counter[tuple[int, str, str]](), list[Entry]()
     for (name, settings), runs in sorted(groups.items()):
         variants = [json.loads(of_other) for other, of_other in groups if other == name]
         full = name + _difference(json.loads(settings), variants)
-        for size in sorted({run.size for run in runs}):
-            labelled[size, full] += 1
-            label = full if labelled[size, full] == 1 else f"{full} #{labelled[size, full]}"
-            of_size = sorted((run for run in runs if run.size == size), key=lambda run: run.seed)
-            entries.append(Entry(label, size, of_size))
+        cells = defaultdict[tuple[int, str], list[Result]](list)
+        for run in sorted(runs, key=lambda run: (run.size, run.seed)):
+            cells[run.size, run.protocol.fingerprint].append(run)
+        for (size, protocol), of_cell in cells.items():
+            labelled[size, protocol, full] += 1
+            number = labelled[size, protocol, full]
+            entries.append(Entry(full + f" #{number}" * (number > 1), size, of_cell))
     return _merged(sorted(entries, key=lambda e: (e.size, family_position(e.runs[0].family), e.label)))
 
 
@@ -218,7 +228,10 @@ def _merged(entries: Iterable[Entry]) -> list[Entry]:
 
 def _share_selection(one: Entry, other: Entry) -> bool:
     """Whether two entries have a selection in common, no other one of a seed, and train on the same captions."""
-    if one.size != other.size or _captions(one.runs[0]) != _captions(other.runs[0]):
+    run, another = one.runs[0], other.runs[0]
+    if one.size != other.size or run.protocol.fingerprint != another.protocol.fingerprint:
+        return False
+    if _captions(run) != _captions(another):
         return False
     hashes, others = ({run.seed: run.selection.sha256 for run in entry.runs} for entry in (one, other))
     agree = all(hashes[seed] == others[seed] for seed in hashes.keys() & others.keys())

@@ -5,8 +5,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-import numpy as np
-
 from benchmark.core.errors import UserError
 from benchmark.results.protocol import size_text
 from benchmark.results.report.certainty import RANKS, Compared, RunFolders, certainty_notes, compare_entries
@@ -38,8 +36,8 @@ LEGEND = (
     " the planted grades: it is a reference, not an upper bound, and has no rank."
 )
 BEST_SIZES = (
-    "Best sizes, per metric in the order of the columns: every size that is not shown to be worse than the filter's"
-    " best one. Seed variance is pooled over all sizes."
+    "Best sizes, per metric in the order of the columns unless equal: the filter's sizes that are not shown to be"
+    f" worse than the best filter and size at this budget; {MISSING}: none. Seed variance is pooled over all sizes."
 )
 
 
@@ -235,10 +233,10 @@ def headline_table(board: Leaderboard, folders: RunFolders, boards: Sequence[Lea
     }
     notes = certainty_notes(compared)
     every = [entry for other in same_setting(board, boards) for entry in other.entries]
-    if labels := at_several_sizes(every):
+    if at_several_sizes(every):
         of_all = [compare_entries(measure, every, folders) for measure in measures]
-        best = {label: " / ".join(best_sizes(label, of) for of in of_all) for label in labels}
-        columns["best sizes"] = [Cell(best.get(entry.label, MISSING)) for entry in entries]
+        best = [[best_sizes(entry.label, of) for of in of_all] for entry in entries]
+        columns["best sizes"] = plain(*(" / ".join(of if len({*of}) > 1 else of[:1]) for of in best))
         notes.append(BEST_SIZES)
     if noise := noise_kept(entries):
         described = [noise[e.label].get("concrete", 0.0) if e.label in noise else None for e in entries]
@@ -274,13 +272,12 @@ def at_several_sizes(entries: Iterable[Entry]) -> dict[str, dict[int, Entry]]:
 
 
 def best_sizes(label: str, compared: Compared) -> str:
-    """Return a filter's sizes that are not shown to be worse than its size with the highest mean, as text."""
-    comparison, entries = compared.comparison, compared.entries
-    rows = [index for index in compared.ranking if label in {entries[index].label, *entries[index].same}]
-    if not rows or np.isnan([comparison.p_values[rows[0], other] for other in rows[1:]]).any():
-        return "unknown" if rows else MISSING
-    sizes = sorted(entries[other].size for other in rows if not comparison.better(rows[0], other))
-    return ", ".join(map(size_text, sizes)) if len(sizes) < len(rows) else "any"
+    """Return a filter's sizes that are not shown to be worse than the best filter and size, as text."""
+    rows = [entry for entry in compared.entries if label in {entry.label, *entry.same}]
+    if rows and not all((at := compared.estimate(e)) and at.interval and not at.noise for e in rows):
+        return "unknown"
+    sizes = sorted(entry.size for entry in rows if entry in compared.not_worse)
+    return "any" if len(sizes) == len(rows) > 1 else ", ".join(map(size_text, sizes)) or MISSING
 
 
 def size_table(board: Leaderboard, boards: Sequence[Leaderboard]) -> Table:

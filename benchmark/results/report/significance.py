@@ -8,8 +8,10 @@ variance over seeds holds the last two. `docs/report.md` derives how they are ad
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from downstream.metrics.corpus_scores import Doubles
 from downstream.metrics.intervals import LEVEL
@@ -18,6 +20,7 @@ LIKE = 3.0  # filters are alike if their errors over images differ by at most th
 FEW = 4  # degrees of freedom over seeds below which Satterthwaite's approximation finds too much (9% at 2)
 OVER_IMAGES, OVER_SEEDS = "over images", "over seeds"  # intervals that lack the other noise
 Interval = tuple[float, float]
+Indices = npt.NDArray[np.int_]
 NO_LIMITS = -math.inf, math.inf
 
 
@@ -36,12 +39,40 @@ class Comparison:
     """n filters compared by one metric."""
 
     estimates: list[Estimate]  # one per filter
-    # P value of the difference of every two filters, corrected for all pairs by the studentised range (Tukey 1953),
-    # (n, n); NaN for a pair that cannot be tested because one of its noises is not known.
-    p_values: Doubles
-    # The same, over images only; NaN unless no pair could be tested for want of several seeds.
-    over_images: Doubles
+    covariance: Doubles  # of the means over images, (n, n); NaN if unknown
+    images: int
+    training: "TrainingNoise"
     higher_is_better: bool  # whether a higher value is better
+
+    @cached_property
+    def p_values(self) -> Doubles:
+        """The p value of the difference of every two filters, (n, n).
+
+        It is corrected for all pairs by the studentised range (Tukey 1953). NaN for a pair that cannot be tested
+        because one of its noises is not known.
+        """
+        pairs = np.triu_indices(len(self.estimates), 1)
+        return _p_values(self.means, self.covariance, self.images, self.training, *pairs)
+
+    @cached_property
+    def over_images(self) -> Doubles:
+        """The same, over images only; NaN unless no pair could be tested for want of several seeds."""
+        if np.isfinite(self.p_values).any():
+            return np.full_like(self.p_values, math.nan)
+        none, pairs = np.zeros(len(self.estimates)), np.triu_indices(len(self.estimates), 1)
+        noise = TrainingNoise(none, none, none + math.inf)
+        return _p_values(self.means, self.covariance, self.images, noise, *pairs)
+
+    def not_worse(self, best: int) -> set[int]:
+        """Return filter `best` and the filters that are not shown to be worse, of those that can be tested."""
+        one, other = np.full(len(self.estimates), best), np.arange(len(self.estimates))
+        p_values = _p_values(self.means, self.covariance, self.images, self.training, one, other)[best]
+        return {best, *np.flatnonzero(p_values > 1 - LEVEL)} if np.isfinite(p_values).any() else set()
+
+    @property
+    def means(self) -> Doubles:
+        """The means of the filters, (n,)."""
+        return np.array([estimate.mean for estimate in self.estimates])
 
     @property
     def pairs(self) -> int:
@@ -101,27 +132,26 @@ def compare(
         independent[known] = [(p - p.mean(axis=0)).var(axis=1, ddof=1).sum() / images for p in parts]
     training = _training_noise(values, of_run, independent)
     estimates = _estimates(values, np.diag(covariance), images, training, limits)
-    means = np.array([np.mean(of) for of in values])
-    p_values = _p_values(means, covariance, images, training)
-    over_images = np.full_like(p_values, math.nan)
-    if not np.isfinite(p_values).any():
-        none = np.zeros(len(means))
-        over_images = _p_values(means, covariance, images, _TrainingNoise(none, none, none + math.inf))
-    return Comparison(estimates, p_values, over_images, higher_is_better)
+    return Comparison(estimates, covariance, images, training, higher_is_better)
 
 
 @dataclass(frozen=True)
-class _TrainingNoise:
+class TrainingNoise:
     """The noise of training in the means of n filters, (n,) each; NaN if unknown."""
 
     variance: Doubles  # variance over seeds, divided by the number of runs
-    shared: Doubles  # its part that all images share
+    independent: Doubles  # its part that is independent between images; 0 if too few filters are alike
     freedom: Doubles  # degrees of freedom of `variance`
+
+    @property
+    def shared(self) -> Doubles:
+        """The part of `variance` that all images share."""
+        return np.maximum(self.variance - self.independent, 0)
 
 
 def _training_noise(
     values: Sequence[Sequence[float]], over_images: Doubles, independent: Doubles
-) -> _TrainingNoise:
+) -> TrainingNoise:
     """Pool the variance over seeds over filters that are alike in their variance over images.
 
     A filter at the floor of the metric has little noise of either kind, and says nothing about filters above it. If
@@ -137,8 +167,8 @@ def _training_noise(
     freedom = pooled @ (runs - 1.0)
     freedom[freedom == 0] = math.nan
     variance = pooled @ squares / freedom
-    shared = np.where(enough, np.maximum(variance - pooled @ independent / freedom, 0), variance)
-    return _TrainingNoise(variance / runs, shared / runs, freedom)
+    of_images = np.where(enough, pooled @ independent / freedom, 0)
+    return TrainingNoise(variance / runs, of_images / runs, freedom)
 
 
 def _freedom(total: Doubles, over_images: Doubles, images: int, over_seeds: Doubles, few: Doubles) -> Doubles:
@@ -157,7 +187,7 @@ def _estimates(
     values: Sequence[Sequence[float]],
     over_images: Doubles,
     images: int,
-    training: _TrainingNoise,
+    training: TrainingNoise,
     limits: Interval,
 ) -> list[Estimate]:
     """Return means with intervals of both noises; of a noise that no filter's is known of, the other one's."""
@@ -181,9 +211,13 @@ def _estimates(
     return estimates
 
 
-def _p_values(means: Doubles, covariance: Doubles, images: int, training: _TrainingNoise) -> Doubles:
-    """Test the difference of every two filters, paired by images, corrected for all pairs; NaN if not tested."""
-    one, other = np.triu_indices(len(means), 1)
+def _p_values(
+    means: Doubles, covariance: Doubles, images: int, training: TrainingNoise, one: Indices, other: Indices
+) -> Doubles:
+    """Test the difference of filters `one` and `other`, paired by images, corrected for all pairs of all filters.
+
+    NaN for pairs that are not given or cannot be tested, (n, n).
+    """
     variances = np.diag(covariance)
     over_images = np.maximum(variances[one] + variances[other] - 2 * covariance[one, other], 0)
     total = over_images + training.shared[one] + training.shared[other]
@@ -197,7 +231,7 @@ def _p_values(means: Doubles, covariance: Doubles, images: int, training: _Train
     one, other = one[tested], other[tested]
     p_values = np.full_like(covariance, math.nan)
     p_values[one, other] = p_values[other, one] = range_p_values(
-        math.sqrt(2) * t[tested], len({*one, *other}), freedom[tested]
+        math.sqrt(2) * t[tested], len({*one.tolist(), *other.tolist()}), freedom[tested]
     )
     return p_values
 

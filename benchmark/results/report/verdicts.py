@@ -12,6 +12,7 @@ from benchmark.results.report.certainty import Compared, RunFolders, compare_ent
 from benchmark.results.report.frame import headlines
 from benchmark.results.report.leaderboard import (
     REFERENCE,
+    REFERENCES,
     Entry,
     caveat,
     group,
@@ -21,7 +22,6 @@ from benchmark.results.report.leaderboard import (
 )
 from benchmark.results.result import Result
 
-REFERENCES = (REFERENCE, "no_filter")
 NAMED = 4  # filters that a sentence names
 SEEDS = 3  # that a first comparison needs
 LONGER = 4  # factor of a budget that may show more
@@ -140,8 +140,7 @@ def _advice(
         yield f"To tell more, repeat the command with {' and '.join(needs)}", _command(own, names, changed)
     budgets = {trained.training.samples_seen for run in own for trained in run.downstream.values()}
     if no_gain and whole and len(budgets) == 1:
-        scale = own[0].config.get("pool", {}).get("scale", 1)
-        changed["budget"] = size_text(LONGER * scale * budgets.pop())
+        changed["budget"] = size_text(LONGER * own[0].scale * budgets.pop())
         yield "Or with a larger budget", _command(own, names, changed)
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.core.records import write_record
 from benchmark.run.config import CONF
+from tests.benchmark.results.report.made_families import family
 from tests.command_line import Run
 from tests.demos import SMALL_RUN
 
@@ -50,6 +52,15 @@ def test_a_plan_finds_trainings_and_results_without_torch(
     for seeds, line in (("seed=0", "dual_encoder cached"), ("seed=0,1", "cached cached cached")):
         assert line in " ".join(run(*command, seeds, "plan=true").stdout.split())
     assert not imported(HEAVY, *([*command, seeds, "plan=true"] for seeds in ("seed=0", "seed=0,1")))[-1]
+
+
+def test_advice_imports_no_heavy_library(tmp_path: Path) -> None:
+    made = family(tmp_path, {1_000_000: {"random": {200_000: 0.1}, "clip": {200_000: 0.2}}, 2_000_000: {
+        "random": {200_000: 0.1}, "clip": {100_000: 0.2, 200_000: 0.3}}})  # fmt: skip
+    for run in made.results:
+        write_record(tmp_path, run)
+    assert not imported(HEAVY, ["task=advise", f"results_dir={tmp_path}", "budget=8m"])[-1]
+    assert list((tmp_path / "advice").iterdir())
 
 
 @pytest.mark.slow

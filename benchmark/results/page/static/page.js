@@ -50,7 +50,7 @@
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--faint"), activecolor: colour("--ink") },
       font: { color: colour("--ink"), family: "system-ui, sans-serif", size: 12 },
     };
-    for (const name of ["xaxis", "yaxis"]) {
+    for (const name of ["xaxis", "xaxis2", "yaxis"].filter((name) => layout[name])) {
       result[name] = { ...layout[name], gridcolor: colour("--line"), zerolinecolor: colour("--line"), fixedrange: narrow };
     }
     if (narrow) { // a legend beside the plot has no room

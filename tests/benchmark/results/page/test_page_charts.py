@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
@@ -12,6 +13,7 @@ from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.leaderboard import Entry, group
 from benchmark.results.result import Result, Scoring
 from benchmark.results.run_folder import Histogram
+from tests.benchmark.results.report.made_families import family
 from tests.benchmark.results.report.made_results import metric, result, trained
 from tests.benchmark.results.report.made_run_folders import full_result, summary
 
@@ -38,8 +40,10 @@ def test_sizes_are_joined_in_order() -> None:
     cider, recall, *_ = drawn(size_chart("k", rows, NOTHING, line_styles(rows)))
     assert cider["layout"]["xaxis"]["ticktext"] == ["100k", "200k", "500k"]
     assert cider["layout"]["xaxis"]["title"]["text"] == "size"
-    (clip,) = cider["data"]  # another filter has one size
+    clip, epochs = cider["data"]  # another filter has one size
     assert (clip["name"], clip["customdata"], clip["y"]) == ("clip", ["clip"], [20, 30, 40])
+    assert epochs["xaxis"] == "x2"
+    assert cider["layout"]["xaxis2"]["ticktext"] == ["0.001", "0.0005", "0.0002"]  # 100 samples
     assert clip["error_y"]["array"] == [0, 0, 0]  # of one seed without scores of images
     assert clip["hovertext"][0] == "clip, 100k: 20.0"
     assert recall["name"] == "text-to-image R@1 (%), coco (dual encoder)"
@@ -48,8 +52,33 @@ def test_sizes_are_joined_in_order() -> None:
     seeds = [full_result("clip", 0.3 + s / 10, size=n, seed=s) for n in (100_000, 200_000) for s in range(3)]
     cider, *_ = drawn(size_chart("k", entries(*seeds), NOTHING, line_styles(entries(*seeds))))
     assert cider["note"].endswith("Bars are 95% intervals over seeds.")
-    bars = cider["data"][0]["error_y"]  # 4.303 * 10 / sqrt(3)
-    assert bars["array"] == bars["arrayminus"] == pytest.approx([24.842] * 2, abs=1e-3)
+    bars = cider["data"][0]["error_y"]  # 2.776 * 10 / sqrt(3), the variance pooled over both sizes
+    assert bars["array"] == bars["arrayminus"] == pytest.approx([16.03] * 2, abs=1e-2)
+
+
+def test_a_family_has_a_line_per_budget_with_the_best_sizes_marked(tmp_path: Path) -> None:
+    values = {
+        "clip": {100_000: 0.3, 200_000: 0.31},
+        "icc": {100_000: 0.1, 200_000: 0.2},
+        "random": {200_000: 0.1},
+    }
+    more = {name: {size: value + 0.1 for size, value in of.items()} for name, of in values.items()}
+    runs = family(tmp_path, {100_000: values, 200_000: more})
+    rows = group(runs.results)
+    (cider,) = drawn(size_chart("k", rows, runs.folders, line_styles(rows)))
+    lines = {(line["name"], line["line"]["width"]): line for line in cider["data"][:-1]}
+    assert [*lines] == [(name, width) for width in (1, 2) for name in ("clip", "icc", "random")]
+    assert lines["clip", 1]["y"] == [30.2, 31.2]
+    assert lines["clip", 2]["y"] == [40.2, 41.2]
+    assert lines["clip", 1]["hovertext"][0].startswith("clip, 100k, 100k: 30.2")
+    assert lines["clip", 2]["marker"]["size"] == [6, 12]
+    assert lines["icc", 2]["marker"]["size"] == [6, 6]
+    assert "meta" not in lines["random", 2]  # the script hides only lines with a label
+    assert "customdata" not in lines["clip", 1]
+    above = cider["layout"]["xaxis2"]
+    assert above["title"]["text"] == "epochs at budget 100k / 200k"
+    assert above["ticktext"] == ["1 / 2", "0.5 / 1"]
+    assert "Thin lines are smaller budgets" in cider["note"]
 
 
 def test_the_front_joins_what_no_cheaper_filter_beats() -> None:

@@ -162,7 +162,8 @@ class Folder:
             values = mean + self.difficulty + noise - (self.difficulty + noise).mean()
             models = {"captioner": trained(coco=[metric(self.metric, mean, **self.more)])}
             usual = full_result(name, mean) if full else result(name, downstream=models)
-            run = replace(usual, seed=seed, run_id=f"{usual.run_id}{seed}", **changes)
+            run = replace(usual, seed=seed, **{"run_id": usual.run_id, **changes})
+            run = replace(run, run_id=f"{run.run_id}{seed}")
             kept = ImageScores()
             kept.add("coco", self.metric, range(IMAGES), values.tolist())
             kept.write(self.path / run.run_id / "captioner")

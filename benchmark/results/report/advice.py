@@ -1,0 +1,331 @@
+"""Which filter and how many pairs at a larger budget, from runs at smaller budgets: ranks, no fitted laws."""
+
+import math
+import shlex
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean, median
+from typing import ClassVar
+
+import numpy as np
+
+from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.hashes import hash_json
+from benchmark.core.records import Schema
+from benchmark.results.protocol import key_of, size_text
+from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
+from benchmark.results.report.frame import HEADLINES, Measure, frame
+from benchmark.results.report.leaderboard import REFERENCE, Entry, caveat, group
+from benchmark.results.report.posterior import Posterior, posterior
+from benchmark.results.report.table import Table, plain
+from benchmark.results.result import Result
+
+CLEAR = 0.5  # P(best) of the choice below which the runs cannot tell
+NEXT_RUNS = 3
+AT_MEASURED = (
+    "P(best), ranks (95%), gain and expected regret are at the measured budget, with the noise of seeds and of"
+    " evaluation images. No law is fitted: whether the order holds at the larger budget, these runs cannot show."
+)
+
+
+@dataclass(frozen=True)
+class AdvisedSize:
+    """A filter at one size at the measured budget. Numbers of pairs and of samples are as users type them."""
+
+    filter: str
+    size: int
+    budget: int
+    epochs: float
+    value: float
+    interval: tuple[float, float] | None
+    p_best: float
+
+
+@dataclass(frozen=True)
+class AdvisedFilter:
+    """A filter with its best measured size carried over to the larger budget."""
+
+    best: AdvisedSize
+    budget: int  # the budget asked for, or what scoring leaves of the hours
+    p_best: float  # the sum over its sizes
+    ranks: tuple[int, int]  # among the filters
+    same_size_epochs: float  # epochs of the best size at the larger budget
+    equal_epochs_size: int  # the size that is seen as often as the best size at the measured budget
+
+
+@dataclass(frozen=True)
+class NextRun:
+    """One more run, its minutes, and by how much it reduces the expected regret."""
+
+    command: str
+    minutes: float
+    reduction: float
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The answer for one larger budget."""
+
+    SCHEMA: ClassVar[Schema] = Schema("advice", 1, "advice", "python -m benchmark task=advise ...")
+
+    run_id: str
+    question: str
+    measure: Measure
+    runs: int
+    filters: list[AdvisedFilter]  # the most probable best first
+    sizes: list[AdvisedSize]  # likewise
+    choice: AdvisedSize
+    regret: float  # expected regret of the choice
+    unfiltered: AdvisedSize  # the best size of random and no_filter
+    gain: tuple[float, float, float]  # of the choice above `unfiltered`: expected, and 95% interval
+    next_runs: list[NextRun]  # empty if the runs can tell
+    notes: list[str]
+
+
+def find_measure(results: Sequence[Result], name: str) -> Measure:
+    """Return the measure that a metric's name, or ``evaluation set/metric``, means: on COCO if possible."""
+    rows = [row for row in frame(results) if row.metric.value is not None]
+    named = [row for row in rows if f"/{row.name}".casefold().endswith(f"/{name}".casefold())]
+    if not named:
+        names = {row.metric.name for row in rows if not row.metric.detail}
+        raise UserError(f"task.metric={name} is not in these results; {did_you_mean(name, names)}")
+    row = min(named, key=lambda row: (row.evaluation != "coco", row.evaluation, row.model))
+    return Measure.of(row, HEADLINES.get(row.metric.name, row.metric.name.replace("_", " ")))
+
+
+def advise(
+    results: Sequence[Result], folders: RunFolders, measure: Measure, budget: int | None, hours: float | None
+) -> Advice:
+    """Return the advice for a budget in samples, or for hours of scoring and training.
+
+    Raises `UserError` unless the results are of one family with `random`, at two or more smaller budgets.
+    """
+    first, *others = {run.protocol.family: run.protocol for run in results}.values()
+    if others:
+        raise UserError(
+            "task=advise needs results that differ only in filter, size, budget and seed; these also differ in"
+            f" {others[0].differences(first)}; move the others to another folder"
+        )
+    by_budget = defaultdict[int, dict[str, list[Entry]]](lambda: defaultdict(list))
+    for entry in group([run for run in results if measure.values(run)]):
+        if entry.competes:
+            by_budget[entry.runs[0].budget(measure.model)][entry.label].append(entry)
+    budgets, typed = sorted(by_budget), ", ".join(map(size_text, sorted(by_budget)))
+    if len(budgets) < 2:
+        raise UserError(f"task=advise needs results at two budgets or more; these have only budget={typed}")
+    labels = dict.fromkeys(label for entries in by_budget.values() for label in entries)
+    if budget:
+        targets, asked, reach = dict.fromkeys(labels, budget), f"budget={size_text(budget)}", ""
+    else:
+        targets, asked = _targets(by_budget, measure, hours or 0.0), f"task.hours={hours:g}"
+        reach = f" (it is enough for {size_text(max(targets.values()))} samples)"
+    if max(targets.values()) <= budgets[-1]:
+        raise UserError(f"{asked} must be above the measured budgets, {typed}{reach}; task=report has those")
+    entries, notes = list[Entry](), list[str]()
+    for label, target in targets.items():
+        nearest = min(budgets, key=lambda measured: abs(math.log(measured / max(target, 1))))
+        of_label = by_budget[nearest].get(label, []) if target >= budgets[0] else []
+        entries += of_label
+        if target < budgets[0]:
+            notes.append(f"Left out: {label}, as its scoring leaves too little of the hours.")
+        elif not of_label:
+            notes.append(f"Left out: {label}, which was not run at {size_text(nearest)}.")
+    compared = compare_entries(measure, entries, folders)
+    known = _known(compared, notes)
+    small, large = budgets[-2:]
+    notes.append(_note_on_order(by_budget[small], by_budget[large], large / small, measure))
+    question = [asked, measure.model, measure.evaluation, measure.metric]  # the next answer replaces this one
+    run_id = f"advice-{measure.metric.replace('/', '_')}-{hash_json(question, 8)}"
+    drawn = posterior(compared.comparison, known, [compared.entries[index].label for index in known])
+    asked += f" ({look}, not a finding)" if (look := caveat(results[0])) else ""
+    return _advice(run_id, asked, compared, known, drawn, targets, notes)
+
+
+def _targets(by_budget: dict[int, dict[str, list[Entry]]], measure: Measure, hours: float) -> dict[str, int]:
+    """Return the samples that the model can see by filter, if both are trained and scored in some hours."""
+    runs = defaultdict[str, list[Result]](list)
+    for entries in by_budget.values():
+        for label, of_label in entries.items():
+            runs[label] += [run for entry in of_label for run in entry.all_runs]
+    trainings = [run.downstream[measure.model].training for of_label in runs.values() for run in of_label]
+    seconds = median(training.seconds / training.samples_seen for training in trainings) or math.inf
+    targets = {}
+    for label, of_filter in runs.items():
+        workers = of_filter[0].config.get("engine", {}).get("workers")
+        left = 3600 * hours - max(run.scoring_seconds(workers) for run in of_filter)
+        targets[label] = _rounded(max(left / seconds, 0) * of_filter[0].scale)
+    return targets
+
+
+def _rounded(number: float) -> int:
+    return int(float(f"{number:.3g}"))
+
+
+def _known(compared: Compared, notes: list[str]) -> list[int]:
+    """Return the entries whose noises are known, and add a note on the others. Raises `UserError` without any."""
+    comparison, entries, metric = compared.comparison, compared.entries, compared.measure.metric
+    if not np.isfinite(comparison.training.variance).any():
+        raise UserError("task=advise needs the noise of training; run some filters with seed=0,1")
+    noise = np.diag(comparison.covariance) + comparison.training.variance
+    known = [index for index in range(len(entries)) if np.isfinite(noise[index])]
+    unknown = [f"{e.label} {size_text(e.size)}" for index, e in enumerate(entries) if index not in known]
+    if len(known) < 2:
+        raise UserError(
+            f"task.metric={metric} has no scores of single images in these results, so its noise is unknown; choose"
+            " another metric, or keep the folders of the runs next to their records"
+        )
+    if not any(entries[index].unfiltered for index in known):
+        raise UserError(f"task=advise needs results of filter={REFERENCE} at the same budgets; run it, too")
+    if unknown:
+        notes.append(f"Left out, as their noise is unknown: {', '.join(unknown)}.")
+    return known
+
+
+def _note_on_order(
+    small: dict[str, list[Entry]], large: dict[str, list[Entry]], growth: float, measure: Measure
+) -> str:
+    """Return how the order of filters and their best sizes carried over to a budget that is larger by `growth`."""
+    labels = [label for label in small if label in large]
+    one, other = (
+        [max((measure.signed(fmean(measure.values(e))), e.size) for e in of[label]) for label in labels]
+        for of in (small, large)
+    )
+    pairs = zip(combinations(one, 2), combinations(other, 2), strict=True)
+    same = [(a > b) == (c > d) for (a, b), (c, d) in pairs]
+    grown = [size / before for (_, before), (_, size) in zip(one, other, strict=True)]
+    stayed, epochs = (sum(abs(math.log(of / factor)) < 0.1 for of in grown) for factor in (1, growth))
+    return (
+        f"Between the two largest budgets, {sum(same)} of {len(same)} pairs of filters, each at its best size, kept"
+        f" their order; of {len(labels)} best sizes {stayed} stayed, and {epochs} kept their epochs."
+    )
+
+
+def _advice(
+    run_id: str,
+    question: str,
+    compared: Compared,
+    known: Sequence[int],
+    drawn: Posterior,
+    targets: dict[str, int],
+    notes: list[str],
+) -> Advice:
+    measure, entries = compared.measure, [compared.entries[index] for index in known]
+    expected, draws, sizes = drawn.draws.mean(axis=0), drawn.draws, list[AdvisedSize]()
+    for index, entry, p_best in zip(known, entries, drawn.best.tolist(), strict=True):
+        estimate, budget = compared.comparison.estimates[index], entry.runs[0].budget(measure.model)
+        place = entry.label, entry.size, budget, budget / entry.size
+        sizes.append(AdvisedSize(*place, estimate.mean, estimate.interval, p_best))
+    of_label = defaultdict[str, list[int]](list)
+    for number, entry in enumerate(entries):
+        of_label[entry.label].append(number)
+    values = np.stack([draws[:, numbers].max(axis=1) for numbers in of_label.values()], axis=1)
+    ranks = 1 + (-values).argsort(axis=1).argsort(axis=1)
+    low, high = np.quantile(ranks, (0.025, 0.975), axis=0, method="nearest").tolist()
+    filters = []
+    for (label, numbers), *of_ranks in zip(of_label.items(), low, high, strict=True):
+        best = sizes[max(numbers, key=lambda number: expected[number])]
+        run, factor = entries[numbers[0]].runs[0], targets[label] / best.budget
+        largest = max(best.size, run.pairs_read * run.scale)
+        p_best = sum(sizes[number].p_best for number in numbers)
+        ends = int(of_ranks[0]), int(of_ranks[1])
+        carried = best.epochs * factor, min(_rounded(best.size * factor), largest)
+        filters.append(AdvisedFilter(best, targets[label], p_best, ends, *carried))
+        measured = [sizes[number].size for number in numbers]
+        if len(measured) > 1 and best.size in (min(measured), max(measured)):
+            notes.append(f"{label} is best at an end of its measured sizes: a size beyond may be better.")
+    choice = int(expected.argmax())
+    unfiltered = max((n for n, e in enumerate(entries) if e.unfiltered), key=lambda number: expected[number])
+    gains = draws[:, choice] - draws[:, unfiltered]
+    least, most = np.quantile(gains, (0.025, 0.975)).tolist()
+    next_runs = [_next_run(e, of) for e, of in zip(entries, drawn.run_values.tolist(), strict=True)]
+    next_runs.sort(key=lambda run: -run.reduction / max(run.minutes, 1e-3))
+    return Advice(
+        run_id=run_id,
+        question=question,
+        measure=measure,
+        runs=len({run.run_id for entry in entries for run in entry.all_runs}),
+        filters=sorted(filters, key=lambda of: (-of.p_best, of.ranks, -measure.signed(of.best.value))),
+        sizes=sorted(sizes, key=lambda of: (-of.p_best, -measure.signed(of.value))),
+        choice=sizes[choice],
+        regret=float((draws.max(axis=1) - draws[:, choice]).mean()),
+        unfiltered=sizes[unfiltered],
+        gain=(float(gains.mean()), least, most),
+        next_runs=next_runs[:NEXT_RUNS] if sizes[choice].p_best < CLEAR else [],
+        notes=notes,
+    )
+
+
+def _next_run(entry: Entry, reduction: float) -> NextRun:
+    """Return the run of an entry with the next seed."""
+    run, seed = entry.runs[-1], 1 + max(run.seed for run in entry.all_runs)
+    seconds = sum(model.training.seconds for model in run.downstream.values())
+    seconds += sum(of.wall_seconds for stage, of in run.stages.items() if stage.startswith("evaluate/"))
+    budget = size_text(run.budget(next(iter(run.downstream))))
+    typed = [f"filter={run.filter}", f"size={size_text(run.size)}", f"budget={budget}"]
+    given = typed if run.overrides is None else [o for o in run.overrides if key_of(o) != "seed"]
+    return NextRun(shlex.join(["python", "-m", "benchmark", *given, f"seed={seed}"]), seconds / 60, reduction)
+
+
+def advice_tables(advice: Advice) -> list[Table]:
+    """Return the filters, with the advice in words as notes, and the sizes."""
+    measure = advice.measure
+    title = f"Advice for {advice.question} by {measure.title}"
+    several = len({of.budget for of in advice.filters}) > 1
+    header = ["filter", *["budget"] * several, "best size", measure.label, "rank", "P(best)", "same size"]
+    rows = [
+        plain(
+            of.best.filter, *[size_text(of.budget)] * several,
+            " at ".join(map(size_text, (of.best.size, of.best.budget))), _value(measure, of.best),
+            " to ".join(map(str, sorted({*of.ranks}))), _p(of),
+            _carried(of.best.size, of.same_size_epochs), _carried(of.equal_epochs_size, of.best.epochs),
+        )
+        for of in advice.filters
+    ]  # fmt: skip
+    of_sizes = ["filter", "size", "budget", "epochs", measure.label, "P(best)"]
+    sizes = [
+        plain(
+            of.filter, *map(size_text, (of.size, of.budget)), f"{of.epochs:.3g}", _value(measure, of), _p(of)
+        )
+        for of in advice.sizes
+    ]
+    notes = [*_sentences(advice), *advice.notes, AT_MEASURED]
+    return [Table(title, [*header, "equal epochs"], rows, notes), Table(f"{title}: sizes", of_sizes, sizes)]
+
+
+def _p(of: AdvisedSize | AdvisedFilter) -> str:
+    return f"{of.p_best:.0%}"
+
+
+def _carried(size: int, epochs: float) -> str:
+    return f"{size_text(size)}, {epochs:.3g} epoch{'s' * (epochs != 1)}"
+
+
+def _value(measure: Measure, of: AdvisedSize) -> str:
+    ends = f" ({' to '.join(map(measure.text, of.interval))})" if of.interval else ""
+    return measure.text(of.value) + ends
+
+
+def _sentences(advice: Advice) -> list[str]:
+    choice, unfiltered, text = advice.choice, advice.unfiltered, advice.measure.text
+    named, without = (f"{of.filter} at size {size_text(of.size)}" for of in (choice, unfiltered))
+    certain = f"P(best) {_p(choice)}, expected regret {text(advice.regret)} {advice.measure.label}"
+    lines = [f"Choice: {named}, {certain}, from {advice.runs} runs."]
+    if choice.p_best < CLEAR:
+        lines = [
+            f"These runs cannot tell which filter and size is best. Least expected regret: {named} ({certain})."
+        ]
+    if choice == unfiltered:
+        lines.append(f"Without a filter: the same; no filter is expected to be above {named}.")
+    else:
+        amount, low, high = map(text, advice.gain)
+        lines.append(
+            f"Without a filter: {text(unfiltered.value)} ({without}); the choice is {amount} better (95%: {low} to"
+            f" {high})."
+        )
+    if advice.next_runs:
+        lines.append("The runs that would tell most for their cost:")
+    for run in advice.next_runs:
+        lines.append(f"{run.minutes:.2g} minutes, regret -{text(run.reduction)}: {run.command}")
+    return lines

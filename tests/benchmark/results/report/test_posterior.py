@@ -1,0 +1,47 @@
+"""P(best) and the expected regret in simulated worlds; `tests/full/test_advice_calibration.py` has more of them."""
+
+import numpy as np
+
+from benchmark.results.report.advice import CLEAR
+from benchmark.results.report.posterior import posterior
+from benchmark.results.report.significance import compare
+from tests.benchmark.results.report.simulated_tables import CIDER, simulate
+from tests.benchmark.results.report.simulated_worlds import METRICS, answer, draw_world
+
+WORLDS = 500
+
+
+def test_p_best_and_regret_are_what_they_say() -> None:
+    rng = np.random.default_rng(2026)
+    worlds = [draw_world(rng, METRICS[number % 3]) for number in range(WORLDS)]
+    said = np.concatenate([world.found.best for world in worlds])
+    right = np.concatenate([world.right for world in worlds])
+    for low, high in ((0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01)):
+        within = (said >= low) & (said < high)
+        error = (0.25 / within.sum()) ** 0.5  # at most, of the share that is right in so few worlds
+        assert abs(said[within].mean() - right[within].mean()) <= 0.05 + error
+    regret = np.mean([world.regret for world in worlds])
+    assert abs(np.mean([world.expected_regret for world in worlds]) / regret - 1) <= 0.25
+
+
+def test_equal_filters_cannot_be_told_apart() -> None:
+    rng = np.random.default_rng(2026)
+    worlds = [answer(rng, np.full(rng.integers(6, 16), 20.0), 2, CIDER) for _ in range(WORLDS)]
+    assert np.mean([world.found.best[world.choice] >= CLEAR for world in worlds]) <= 0.2
+
+
+def test_a_further_run_saves_most_where_the_best_is_open() -> None:
+    rng = np.random.default_rng(0)
+    table = simulate(rng, [20.0, 20.2, 12.0, 5.0], [2] * 4)
+    saved = posterior(table, range(4), [*"abcd"]).run_values
+    assert {*np.argsort(-saved)[:2].tolist()} == {0, 1}
+    assert (saved >= -1e-9).all()
+    assert saved[3] < 0.1 * saved[0]
+
+
+def test_lower_may_be_better_and_equal_means_are_no_error() -> None:
+    images = np.random.default_rng(0).normal(0, 1, (3, 2, 50)) / 10
+    means = [[3.0, 3.1], [1.0, 1.1], [2.0, 2.1]]
+    assert posterior(compare(means, list(images), higher_is_better=False), range(3), [*"abc"]).best[1] > 0.9
+    same = compare([[1.0, 1.0]] * 3, [np.ones((2, 50))] * 3)
+    assert posterior(same, range(3), [*"abc"]).best.sum() == 1

@@ -1,0 +1,151 @@
+"""``task=advise``: an answer for a larger budget from two smaller budgets, and one line for each mistake."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmark.core.records import write_record
+from benchmark.results.report.advice import advice_tables, advise, find_measure
+from benchmark.results.report.certainty import RunFolders
+from benchmark.results.result import Result, Scoring
+from tests.benchmark.results.report.made_families import Means, family
+from tests.benchmark.results.report.made_run_folders import Folder
+from tests.command_line import Run
+
+CLEAR: Means = {
+    "random": {100_000: 0.1, 200_000: 0.12},
+    "clip": {100_000: 0.2, 200_000: 0.25},
+    "icc": {100_000: 0.3, 200_000: 0.4},
+    "oracle": {200_000: 0.9},
+}
+EQUAL: Means = {name: {100_000: 0.2, 200_000: 0.2} for name in ("random", "clip", "icc", "vba")}
+BUDGETS = {1_000_000: CLEAR, 2_000_000: CLEAR}
+
+
+def written(folder: Path, made: Folder) -> tuple[str, str]:
+    """The command on these runs, in a folder with their records."""
+    for run in made.results:
+        write_record(folder, run)
+    return "task=advise", f"results_dir={folder}"
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_sizes_are_carried_over_and_the_page_has_the_advice(run: Run, tmp_path: Path) -> None:
+    command = written(tmp_path, family(tmp_path, BUDGETS))
+    done = run(*command, "budget=8m")
+    assert done.returncode == 0, done.stderr
+    text = words(done.stdout)
+    assert "icc 200k at 2m 40.2" in text
+    assert "1 100% 200k, 40 epochs 800k, 10 epochs" in text
+    assert "Choice: icc at size 200k, P(best) 100%, expected regret 0.0 CIDEr" in text
+    assert "Without a filter: 12.2 (random at size 200k); the choice is 28.0 better" in text
+    assert "3 of 3 pairs of filters, each at its best size, kept their order" in text
+    assert "of 3 best sizes 3 stayed, and 0 kept their epochs" in text
+    assert "icc is best at an end of its measured sizes" in text
+    assert "oracle" not in text
+    path = Path(done.stdout.splitlines()[-1])
+    record = json.loads(path.read_text())
+    assert path.parent == tmp_path / "advice"
+    assert (record["choice"]["filter"], record["choice"]["size"]) == ("icc", 200_000)
+    assert sum(of["p_best"] for of in record["sizes"]) == pytest.approx(1)
+    assert run("task=report", f"results_dir={tmp_path}").returncode == 0
+    for file in ("report.html", "report.md"):
+        assert "Choice: icc at size 200k" in (tmp_path / file).read_text()
+
+
+def test_open_questions_have_the_runs_that_would_tell_most(run: Run, tmp_path: Path) -> None:
+    command = written(tmp_path, family(tmp_path, {1_000_000: EQUAL, 2_000_000: EQUAL}, seeds=2))
+    done = run(*command, "budget=8m")
+    text = words(done.stdout)
+    assert "These runs cannot tell which filter and size is best." in text
+    runs = [line for line in done.stdout.splitlines() if "python -m benchmark" in line]
+    assert len(runs) == 3
+    # 2,000 s of training and 20 s of evaluation
+    assert all(line.startswith("34 minutes") and line.endswith("budget=2000000 seed=2") for line in runs)
+
+
+def test_scoring_takes_its_part_of_the_hours(run: Run, tmp_path: Path) -> None:
+    made = family(tmp_path, BUDGETS)
+    costs = {"clip": 3600.0 * 6, "icc": 3600.0 * 9.9}
+    made.results = [
+        replace(
+            of, scoring=Scoring(costs.get(of.filter, 1.0), 0.0), config=of.config | {"engine": {"workers": 1}}
+        )
+        for of in made.results
+    ]
+    command = written(tmp_path, made)
+    done = run(*command, "task.hours=10")  # 36,000 s at a tenth of a second per sample
+    text = words(done.stdout)
+    assert "random 36m 200k at 2m" in text
+    assert "clip 14400k 200k at 2m" in text
+    assert "Left out: icc, as its scoring leaves too little of the hours." in text  # 360 s: 360k
+
+
+Change = Callable[[list[Result]], list[Result]]
+MISTAKES: dict[str, tuple[Change, list[str], str]] = {
+    "one budget": (
+        lambda runs: [run for run in runs if "1000000" in run.run_id], ["budget=8m"],
+        "needs results at two budgets or more; these have only budget=1m",
+    ),
+    "no metric": (lambda runs: runs, ["budget=8m", "task.metric=CIDER2"], "CIDER2 is not in these results"),
+    "no random": (
+        lambda runs: [run for run in runs if run.filter != "random"], ["budget=8m"],
+        "needs results of filter=random at the same budgets",
+    ),
+    "smaller": (lambda runs: runs, ["budget=2m"], "budget=2m must be above the measured budgets, 1m, 2m"),
+    "few hours": (lambda runs: runs, ["task.hours=0.01"], "task.hours=0.01 must be above the measured budgets"),
+    "families": (
+        lambda runs: [
+            *runs, replace(runs[0], run_id="x", protocol=replace(runs[0].protocol, facts={"pool": "other"})),
+        ],
+        ["budget=8m"], "these also differ in",
+    ),
+    "both": (lambda runs: runs, ["budget=8m", "task.hours=3"], "needs either budget= (samples) or task.hours="),
+    "neither": (lambda runs: runs, [], "needs either budget= (samples) or task.hours="),
+    "one seed": (lambda runs: [run for run in runs if not run.seed], ["budget=8m"], "run some filters with seed=0,1"),
+    "nothing": (lambda runs: [], ["budget=8m"], "holds no results"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_one_line(run: Run, tmp_path: Path, name: str) -> None:
+    change, settings, message = MISTAKES[name]
+    made = family(tmp_path, BUDGETS)
+    made.results = change(made.results)
+    done = run(*written(tmp_path, made), *settings)
+    assert done.returncode == 2
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert message in line
+    assert not done.stdout
+
+
+def test_runs_without_scores_of_images_are_a_mistake(run: Run, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    done = run(*written(tmp_path, family(elsewhere, BUDGETS)), "budget=8m")
+    assert done.returncode == 2
+    assert "has no scores of single images" in done.stderr
+
+
+def test_a_metric_is_found_on_another_evaluation_set(tmp_path: Path) -> None:
+    (first, *_) = family(tmp_path, BUDGETS).results
+    captioner = first.downstream["captioner"]
+    sets = {"nocaps": captioner.evaluations["coco"], **captioner.evaluations}
+    runs = [replace(first, downstream={"captioner": replace(captioner, evaluations=sets)})]
+    assert find_measure(runs, "cider").evaluation == "coco"
+    assert find_measure(runs, "nocaps/CIDEr").evaluation == "nocaps"
+
+
+def test_not_filtering_may_be_the_choice(tmp_path: Path) -> None:
+    means = {**CLEAR, "random": {100_000: 0.6, 200_000: 0.5}}
+    made = family(tmp_path, {1_000_000: means, 2_000_000: means})
+    folders = RunFolders(made.folders.folders)
+    advice = advise(made.results, folders, find_measure(made.results, "CIDEr"), 8_000_000, None)
+    first, _ = advice_tables(advice)
+    assert advice.choice.filter == "random"
+    assert "Without a filter: the same; no filter is expected to be above random at size 100k." in first.notes

@@ -1,0 +1,26 @@
+"""The table of docs/advise.md: how often P(best) is right. Three minutes."""
+
+import numpy as np
+import pytest
+
+from tests.benchmark.results.report.simulated_worlds import METRICS, draw_world
+
+pytestmark = pytest.mark.full
+WORLDS = 2_000  # of each metric
+
+
+def test_p_best_is_right_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(2026)
+    worlds = [draw_world(rng, noises) for noises in METRICS for _ in range(WORLDS)]
+    said = np.concatenate([world.found.best for world in worlds])
+    right = np.concatenate([world.right for world in worlds])
+    print()
+    differences = []
+    for low in range(0, 100, 10):
+        within = (100 * said >= low) & (100 * said < low + 10 + (low == 90))
+        print(f"{low}%: {within.sum()}, says {said[within].mean():.1%}, right {right[within].mean():.1%}")
+        differences.append(abs(said[within].mean() - right[within].mean()))
+    told = np.mean([world.found.best[world.choice] >= 0.5 for world in worlds])
+    print(f"told {told:.1%}, regret {np.mean([w.regret for w in worlds]):.3f},")
+    print(f"expected {np.mean([w.expected_regret for w in worlds]):.3f}")
+    assert max(differences) <= 0.05
