@@ -1,7 +1,7 @@
 """The protocol of a run: what two runs must share for their metrics to be comparable."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -61,8 +61,14 @@ class Protocol:
     @cached_property
     def family(self) -> str:
         """A hash of the facts without the size and without the budget of each downstream model."""
-        facts = {n: fact for n, fact in self.facts.items() if n != SIZE and not n.endswith(BUDGET)}
-        return hash_json(facts, 12)
+        return hash_json(self.of_family.facts, 12)
+
+    @property
+    def of_family(self) -> "Protocol":
+        """The protocol with only the facts that its family shares."""
+        return replace(
+            self, facts={n: f for n, f in self.facts.items() if n != SIZE and not n.endswith(BUDGET)}
+        )
 
     def differences(self, other: "Protocol") -> str:
         """Return in one line what differs from `other`."""

@@ -106,7 +106,7 @@ def advise(
     if others:
         raise UserError(
             "task=advise needs results that differ only in filter, size, budget and seed; these also differ in"
-            f" {others[0].differences(first)}; move the others to another folder"
+            f" {others[0].of_family.differences(first.of_family)}; move the others to another folder"
         )
     by_budget = defaultdict[int, dict[str, list[Entry]]](lambda: defaultdict(list))
     for entry in group([run for run in results if measure.values(run)]):

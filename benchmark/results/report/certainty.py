@@ -54,7 +54,7 @@ def read_image_scores(folder: Path, only: Measure | None = None) -> ImageScores:
 
     scores: dict[tuple[str, str], ImageSums] = {}
     with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=KEYS) as file:
-        table = file.read().combine_chunks()
+        table = file.read(use_threads=False).combine_chunks()
     if not len(table):
         return scores
     columns = [table[key].chunk(0) for key in KEYS]
@@ -64,16 +64,16 @@ def read_image_scores(folder: Path, only: Measure | None = None) -> ImageScores:
         wanted = [only.evaluation], (*(count_names(only.metric) or [only.metric]), LABEL)
         for code, known, of in zip(codes, names, wanted, strict=False):
             kept &= np.isin(code, [index for index, name in enumerate(known) if name in of])
-    # Numbers of images in the order of their names.
-    order = sorted(range(len(names[2])), key=names[2].__getitem__)
-    codes[2] = np.argsort(order)[codes[2]]
     sets, of_set = np.unique(codes[0][kept] * len(names[1]) + codes[1][kept], return_inverse=True)
-    values, images = to_numpy(table["value"].chunk(0)).astype(float)[kept], codes[2][kept]
+    used, images = np.unique(codes[2][kept], return_inverse=True)
+    values = to_numpy(table["value"].chunk(0)).astype(float)[kept]
+    order = sorted(range(len(used)), key=lambda index: names[2][used[index]])  # images by their names
+    used, images = used[order], np.argsort(order)[images]
     for number, code in enumerate(sets.tolist()):
         rows, metric = of_set == number, names[1][code % len(names[1])]
         present, image, queries = np.unique(images[rows], return_inverse=True, return_counts=True)
         sums = np.bincount(image, values[rows]).astype(float)
-        ids = columns[2].dictionary.take(from_numpy(np.array(order)[present]))
+        ids = columns[2].dictionary.take(from_numpy(used[present]))
         scores[names[0][code // len(names[1])], metric] = ImageSums(ids, sums, queries.astype(float))
         if metric == LABEL and not np.isin(sums, np.arange(len(sums))).all():
             raise ValueError("the class of an image must be a number below the number of images")

@@ -5,15 +5,17 @@ import pytest
 from benchmark.results.protocol import Protocol, flat_facts, protocol_overrides, published_experiment
 
 FACTS = {"pool": "80,000 pairs, ab", "size": "2,000 pairs", "captioner.training.lr": "0.001"}
+BUDGET = {"captioner.training.samples_seen": "20000"}
 
 
-def test_every_fact_decides_but_the_name_and_in_a_setting_the_size() -> None:
-    first = Protocol("demo 200k", FACTS)
-    assert Protocol("another name", FACTS).fingerprint == first.fingerprint
-    for name in FACTS:
-        other = replace(first, facts=FACTS | {name: "x"})
+def test_every_fact_decides_but_for_size_and_budget_in_a_family() -> None:
+    first = Protocol("demo 200k", FACTS | BUDGET)
+    assert Protocol("another name", first.facts).fingerprint == first.fingerprint
+    for name in first.facts:
+        other = replace(first, facts=first.facts | {name: "x"})
         assert other.fingerprint != first.fingerprint
         assert (other.setting == first.setting) == (name == "size")
+        assert (other.family == first.family) == (name in ("size", "captioner.training.samples_seen"))
 
 
 def test_differences_are_one_line() -> None:

@@ -12,6 +12,7 @@ from benchmark.results.report.advice import advice_tables, advise, find_measure
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
 from tests.benchmark.results.report.made_families import Means, family
+from tests.benchmark.results.report.made_results import protocol
 from tests.benchmark.results.report.made_run_folders import Folder
 from tests.command_line import Run
 
@@ -101,10 +102,8 @@ MISTAKES: dict[str, tuple[Change, list[str], str]] = {
     "smaller": (lambda runs: runs, ["budget=2m"], "budget=2m must be above the measured budgets, 1m, 2m"),
     "few hours": (lambda runs: runs, ["task.hours=0.01"], "task.hours=0.01 must be above the measured budgets"),
     "families": (
-        lambda runs: [
-            *runs, replace(runs[0], run_id="x", protocol=replace(runs[0].protocol, facts={"pool": "other"})),
-        ],
-        ["budget=8m"], "these also differ in",
+        lambda runs: [*runs, replace(runs[0], run_id="x", protocol=protocol("other", size=900))],
+        ["budget=8m"], "these also differ in pool",
     ),
     "both": (lambda runs: runs, ["budget=8m", "task.hours=3"], "needs either budget= (samples) or task.hours="),
     "neither": (lambda runs: runs, [], "needs either budget= (samples) or task.hours="),
