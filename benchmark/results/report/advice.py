@@ -18,7 +18,7 @@ from benchmark.results.protocol import key_of, size_text
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.results.report.frame import HEADLINES, Measure, frame
 from benchmark.results.report.leaderboard import REFERENCE, Entry, caveat, group
-from benchmark.results.report.posterior import Posterior, posterior
+from benchmark.results.report.posterior import posterior
 from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
 
@@ -136,11 +136,8 @@ def advise(
     known = _known(compared, notes)
     small, large = budgets[-2:]
     notes.append(_note_on_order(by_budget[small], by_budget[large], large / small, measure))
-    question = [asked, measure.model, measure.evaluation, measure.metric]  # the next answer replaces this one
-    run_id = f"advice-{measure.metric.replace('/', '_')}-{hash_json(question, 8)}"
-    drawn = posterior(compared.comparison, known, [compared.entries[index].label for index in known])
     asked += f" ({look}, not a finding)" if (look := caveat(results[0])) else ""
-    return _advice(run_id, asked, compared, known, drawn, targets, notes)
+    return _advice(asked, compared, known, targets, notes)
 
 
 def _targets(by_budget: dict[int, dict[str, list[Entry]]], measure: Measure, hours: float) -> dict[str, int]:
@@ -155,12 +152,8 @@ def _targets(by_budget: dict[int, dict[str, list[Entry]]], measure: Measure, hou
     for label, of_filter in runs.items():
         workers = of_filter[0].config.get("engine", {}).get("workers")
         left = 3600 * hours - max(run.scoring_seconds(workers) for run in of_filter)
-        targets[label] = _rounded(max(left / seconds, 0) * of_filter[0].scale)
+        targets[label] = int(float(f"{max(left / seconds, 0) * of_filter[0].scale:.3g}"))
     return targets
-
-
-def _rounded(number: float) -> int:
-    return int(float(f"{number:.3g}"))
 
 
 def _known(compared: Compared, notes: list[str]) -> list[int]:
@@ -203,15 +196,10 @@ def _note_on_order(
 
 
 def _advice(
-    run_id: str,
-    question: str,
-    compared: Compared,
-    known: Sequence[int],
-    drawn: Posterior,
-    targets: dict[str, int],
-    notes: list[str],
+    asked: str, compared: Compared, known: Sequence[int], targets: dict[str, int], notes: list[str]
 ) -> Advice:
     measure, entries = compared.measure, [compared.entries[index] for index in known]
+    drawn = posterior(compared.comparison, known, [entry.label for entry in entries])
     expected, draws, sizes = drawn.draws.mean(axis=0), drawn.draws, list[AdvisedSize]()
     for index, entry, p_best in zip(known, entries, drawn.best.tolist(), strict=True):
         estimate, budget = compared.comparison.estimates[index], entry.runs[0].budget(measure.model)
@@ -223,18 +211,22 @@ def _advice(
     values = np.stack([draws[:, numbers].max(axis=1) for numbers in of_label.values()], axis=1)
     ranks = 1 + (-values).argsort(axis=1).argsort(axis=1)
     low, high = np.quantile(ranks, (0.025, 0.975), axis=0, method="nearest").tolist()
-    filters = []
+    filters, at_ends = list[AdvisedFilter](), list[str]()
     for (label, numbers), *of_ranks in zip(of_label.items(), low, high, strict=True):
         best = sizes[max(numbers, key=lambda number: expected[number])]
         run, factor = entries[numbers[0]].runs[0], targets[label] / best.budget
         largest = max(best.size, run.pairs_read * run.scale)
         p_best = sum(sizes[number].p_best for number in numbers)
         ends = int(of_ranks[0]), int(of_ranks[1])
-        carried = best.epochs * factor, min(_rounded(best.size * factor), largest)
+        carried = best.epochs * factor, min(int(float(f"{best.size * factor:.3g}")), largest)
         filters.append(AdvisedFilter(best, targets[label], p_best, ends, *carried))
         measured = [sizes[number].size for number in numbers]
         if len(measured) > 1 and best.size in (min(measured), max(measured)):
-            notes.append(f"{label} is best at an end of its measured sizes: a size beyond may be better.")
+            at_ends.append(label)
+    if at_ends:
+        notes.append(
+            f"Best at the smallest or largest measured size, so beyond may be better: {', '.join(at_ends)}."
+        )
     choice = int(expected.argmax())
     unfiltered = max((n for n, e in enumerate(entries) if e.unfiltered), key=lambda number: expected[number])
     gains = draws[:, choice] - draws[:, unfiltered]
@@ -242,8 +234,9 @@ def _advice(
     next_runs = [_next_run(e, of) for e, of in zip(entries, drawn.run_values.tolist(), strict=True)]
     next_runs.sort(key=lambda run: -run.reduction / max(run.minutes, 1e-3))
     return Advice(
-        run_id=run_id,
-        question=question,
+        # The next answer to the question replaces this one.
+        run_id=f"advice-{measure.metric.replace('/', '_')}-{hash_json([asked, measure.title], 8)}",
+        question=asked,
         measure=measure,
         runs=len({run.run_id for entry in entries for run in entry.all_runs}),
         filters=sorted(filters, key=lambda of: (-of.p_best, of.ranks, -measure.signed(of.best.value))),

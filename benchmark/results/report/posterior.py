@@ -89,13 +89,9 @@ def posterior(comparison: Comparison, known: Sequence[int], filters: Sequence[st
 def _run_values(means: Doubles, gain: Doubles, precisions: Doubles, reduction: Doubles) -> Doubles:
     """Return by how much the highest expected value rises, on average, with one more run of each entry, (n,).
 
-    This is the knowledge gradient of correlated normal values (Frazier, Powell and Dayanik 2009).
-
-    Args:
-        means: the expected values, (n,).
-        gain: by how much each expected value follows each observed mean, (n, n).
-        precisions: the diagonal of the inverse covariance of the observed means, (n,).
-        reduction: of the variance of each observed mean, (n,).
+    This is the knowledge gradient of correlated normal values (Frazier, Powell and Dayanik 2009): `gain` is by how
+    much each expected value follows each observed mean, (n, n), and `precisions` are the diagonal of the inverse
+    covariance of these, whose variances one more run reduces by `reduction`.
     """
     from scipy.special import ndtri
 

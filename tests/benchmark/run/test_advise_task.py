@@ -48,7 +48,7 @@ def test_sizes_are_carried_over_and_the_page_has_the_advice(run: Run, tmp_path: 
     assert "Without a filter: 12.2 (random at size 200k); the choice is 28.0 better" in text
     assert "3 of 3 pairs of filters, each at its best size, kept their order" in text
     assert "of 3 best sizes 3 stayed, and 0 kept their epochs" in text
-    assert "icc is best at an end of its measured sizes" in text
+    assert "largest measured size, so beyond may be better: clip, icc, random." in text
     assert "oracle" not in text
     path = Path(done.stdout.splitlines()[-1])
     record = json.loads(path.read_text())
