@@ -241,7 +241,7 @@ def earlier_seconds(job: Job, stage: str) -> float | None:
     Stages: ``select`` (scores of the whole pool), ``train/MODEL`` (in proportion to its budget), ``evaluate/MODEL``.
     """
     device, (kind, _, name) = device_type(job.cfg.device), stage.partition("/")
-    wanted = _stage_settings(kind, name, recorded(job.cfg), recorded(filter_settings(job.cfg)))
+    wanted = stage_settings(job, stage)
     for folder in (job.results_dir, REFERENCE_RESULTS):
         for result in _newest_first(folder, folder.stat().st_mtime_ns if folder.is_dir() else 0):
             timed, here = result.stages.get(stage), folder == REFERENCE_RESULTS or result.machine == machine()
@@ -262,6 +262,12 @@ def earlier_seconds(job: Job, stage: str) -> float | None:
 def _newest_first(folder: Path, changed_ns: int) -> list[Result]:
     results = scan_records(folder, Result)[0].values()
     return sorted(results, key=lambda result: result.finished, reverse=True)
+
+
+def stage_settings(job: Job, stage: str) -> str:
+    """Return the settings of a job that the seconds of a stage depend on, as text."""
+    kind, _, name = stage.partition("/")
+    return _stage_settings(kind, name, recorded(job.cfg), recorded(filter_settings(job.cfg)))
 
 
 def _stage_settings(kind: str, name: str, config: dict[str, Any], of_filter: dict[str, Any]) -> str:

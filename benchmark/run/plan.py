@@ -4,7 +4,7 @@ Nothing is scored, drawn or fetched to find out.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from benchmark.run.config import USER_ERRORS
 from benchmark.run.identity import (
     earlier_result,
     earlier_seconds,
+    stage_settings,
     training_fingerprint,
     training_folder,
     training_input,
@@ -40,30 +41,40 @@ NOTES = [
 
 def plan_table(jobs: Iterable[tuple[str, Job]]) -> Table:
     """Return a row per job, each given with its name. Raises `UserError` if the task of a job cannot be planned."""
-    rows = []
+    rows, times = [], dict[str, float | None]()  # by part: the jobs of one filter share its scoring
     for name, job in jobs:
         if job.task not in TASKS:
             raise UserError(f"plan=true is for task={', '.join(TASKS)}; leave it out with task={job.task}")
-        rows.append(plain(name, *_cells(job)))
-    return Table(f"Plan of {len(rows)} job{'s' * (len(rows) > 1)}", HEADER, rows, NOTES)
+        states, of_job = _states(job)
+        times |= {
+            stage_settings(job, stage) if stage == "select" else f"{name} {stage}": taken
+            for stage, taken in of_job.items()
+        }
+        rows.append(plain(name, *states, _time(of_job.values())))
+    total = [f"All: {_time(times.values())}; a filter is scored once."] * (len(rows) > 1)
+    return Table(f"Plan of {len(rows)} job{'s' * (len(rows) > 1)}", HEADER, rows, total + NOTES)
 
 
-def _cells(job: Job) -> list[str]:
-    """Return the states of a job's stages, and the seconds that those to do took in earlier runs."""
+def _time(seconds: Collection[float | None]) -> str:
+    """Return the sum of the known seconds as text."""
+    known = [of_part for of_part in seconds if of_part is not None]
+    return f"{'over ' * (len(known) < len(seconds))}{timedelta(seconds=round(sum(known)))}"
+
+
+def _states(job: Job) -> tuple[list[str], dict[str, float | None]]:
+    """Return the states of a job's stages, and the seconds that each stage to do took in earlier runs."""
     scored, subset = _cached_scores(job)
     if subset and (result := _earlier_result(job)):
-        return [CACHED, CACHED, CACHED, str(result), "0:00:00"]
+        return [CACHED, CACHED, CACHED, str(result)], {}
     trainings, to_do = [], [] if scored else ["select"]
     for name, model in job.models.items() if job.task in ("train", "run") else ():
         trained = subset is not None and _is_trained(job, model, subset)
         trainings.append(f"{name} {CACHED if trained else TO_DO}")
         to_do += [f"train/{name}"] * (not trained) + [f"evaluate/{name}"] * (job.task == "run")
-    seconds = [earlier_seconds(job, stage) for stage in to_do]
-    known = [taken for taken in seconds if taken is not None]
-    time = f"{'over ' * (len(known) < len(seconds))}{timedelta(seconds=round(sum(known)))}"
+    seconds = {stage: earlier_seconds(job, stage) for stage in to_do}
     selection = "" if job.task == "score" else CACHED if subset else TO_DO
     result_state = TO_DO if job.task == "run" else ""
-    return [CACHED if scored else TO_DO, selection, ", ".join(trainings), result_state, time]
+    return [CACHED if scored else TO_DO, selection, ", ".join(trainings), result_state], seconds
 
 
 def _cached_scores(job: Job) -> tuple[bool, Path | None]:

@@ -77,6 +77,8 @@ def test_times_are_of_the_newest_run_with_the_settings_on_a_machine_like_this(
     assert told(downstream__captioner__training__batch_size=7) == [12, None, None]
     assert told(evalset__limit=5) == [12, 24, None]
     assert earlier_seconds(job, "train/dual_encoder") is None
+    total, *_ = plan_table([("first", job), ("second", job)]).notes
+    assert total == "All: over 0:01:16; a filter is scored once."  # 12 + 2 * (24 + 8)
     monkeypatch.setattr(identity, "device_type", lambda name: "cuda")
     assert told() == [None] * 3
 
