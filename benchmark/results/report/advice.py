@@ -320,5 +320,5 @@ def _sentences(advice: Advice) -> list[str]:
     if advice.next_runs:
         lines.append("The runs that would tell most for their cost:")
     for run in advice.next_runs:
-        lines.append(f"{run.minutes:.2g} minutes, regret -{text(run.reduction)}: {run.command}")
+        lines.append(f"{run.minutes:.2g} minutes, regret -{run.reduction:.2g}: {run.command}")
     return lines
