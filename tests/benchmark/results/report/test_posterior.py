@@ -1,6 +1,7 @@
 """P(best) and the expected regret in simulated worlds; `tests/full/test_advice_calibration.py` has more of them."""
 
 import numpy as np
+import pytest
 
 from benchmark.results.report.advice import CLEAR
 from benchmark.results.report.posterior import posterior
@@ -11,6 +12,7 @@ from tests.benchmark.results.report.simulated_worlds import METRICS, answer, dra
 WORLDS = 500
 
 
+@pytest.mark.slow
 def test_p_best_and_regret_are_what_they_say() -> None:
     rng = np.random.default_rng(2026)
     worlds = [draw_world(rng, METRICS[number % 3]) for number in range(WORLDS)]
@@ -26,7 +28,7 @@ def test_p_best_and_regret_are_what_they_say() -> None:
 
 def test_equal_filters_cannot_be_told_apart() -> None:
     rng = np.random.default_rng(2026)
-    worlds = [answer(rng, np.full(rng.integers(6, 16), 20.0), 2, CIDER) for _ in range(WORLDS)]
+    worlds = [answer(rng, np.full(rng.integers(6, 16), 20.0), 2, CIDER) for _ in range(WORLDS // 5)]
     assert np.mean([world.found.best[world.choice] >= CLEAR for world in worlds]) <= 0.2
 
 
