@@ -73,13 +73,13 @@ def _report(job: Job, paths: Sequence[Path]) -> None:
     additions = _additions(task.additions)
     of_boards = leaderboard(results, folders, shipped, additions)
     others = evaluation_tables(evaluations) + additions.of_records(source)
-    others += [table for advice in source.read(Advice).values() for table in advice_tables(advice)]
+    advice = [table for answer in source.read(Advice).values() for table in advice_tables(answer)]
     whole = [run for run in results if not run.protocol.is_quick_try]
     of_runs, pages = additions.of_runs(whole, folders), additions.pages(source)
     tables = of_boards + [table for named in of_runs.values() for table in named] + others
     left_out = list(source.left_out.values())
     warn_of(left_out)
-    if not tables and not pages:
+    if not tables and not pages and not advice:
         named = ", ".join(map(str, paths))
         readable = " that can be read" if left_out else ""
         raise UserError(
@@ -88,19 +88,19 @@ def _report(job: Job, paths: Sequence[Path]) -> None:
     for name, page in pages.items():
         _write(paths[0] / name, page)
     summaries = [summary_table(board, folders, boards, shipped) for board in boards]
-    print_tables(tables if task.full else summaries + others)
+    print_tables((tables if task.full else summaries + others) + advice)
     # Not printed: the papers' figures would stand below one's own by the screenful.
     tables += additions.references(chosen) if results else []
     if left_out:
         rows = [plain(str(file.path), file.reason) for file in left_out]
         tables.append(Table("Left out", ["file", "reason"], rows))
-    page = leaderboard_page(results, folders, tables[len(of_boards) :], shipped)
+    page = leaderboard_page(results, folders, tables[len(of_boards) :], shipped, advice)
     _write(paths[0] / "report.html", page)
     if task.publish:
         _publish([Path(name) for name in task.publish], boards, of_runs, folders)
     _write(paths[0] / "report.csv", leaderboards_csv(boards))
     _write(paths[0] / "report.json", leaderboards_json(boards, left_out))
-    _write(paths[0] / "report.md", to_markdown(report_title(boards), LEGEND, tables))
+    _write(paths[0] / "report.md", to_markdown(report_title(boards), LEGEND, tables + advice))
 
 
 def _additions(name: str | None) -> Additions:

@@ -211,11 +211,16 @@ def _view(
 
 
 def leaderboard_page(
-    results: Sequence[Result], folders: RunFolders, tables: Sequence[Table], shipped: Sequence[Result] = ()
+    results: Sequence[Result],
+    folders: RunFolders,
+    tables: Sequence[Table],
+    shipped: Sequence[Result] = (),
+    advice: Sequence[Table] = (),
 ) -> str:
     """Return the whole page; it says which files the folders of runs lack.
 
-    `shipped` are results that `results` are compared with, and marked; `tables` follow the leaderboards.
+    `shipped` are results that `results` are compared with, and marked; `advice` and `tables` follow the leaderboards,
+    the latter folded.
     """
     views = leaderboard_views([*results, *shipped], folders, {run.run_id for run in shipped})
     panels = [panel for view in views for panel in view.panels]
@@ -229,6 +234,7 @@ def leaderboard_page(
         first_view=max(views, key=lambda view: len(view.panels), default=None),  # shown first
         images=images,
         tables=tables,
+        advice=advice,
         legend=LEGEND,
         metric_sets=list(dict.fromkeys(name for view in views for name in view.tables)),
         provenance=_provenance(results),

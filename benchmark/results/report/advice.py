@@ -24,6 +24,7 @@ from benchmark.results.result import Result
 
 CLEAR = 0.5  # P(best) of the choice below which the runs cannot tell
 NEXT_RUNS = 3
+LEAST = 0.01  # of the expected regret: a run that would reduce it by less tells nothing
 AT_MEASURED = (
     "P(best), ranks (95%), gain and expected regret are at the measured budget, with the noise of seeds and of"
     " evaluation images. No law is fitted: whether the order holds at the larger budget, these runs cannot show."
@@ -80,7 +81,7 @@ class Advice:
     regret: float  # expected regret of the choice
     unfiltered: AdvisedSize  # the best size of random and no_filter
     gain: tuple[float, float, float]  # of the choice above `unfiltered`: expected, and 95% interval
-    next_runs: list[NextRun]  # empty if the runs can tell
+    next_runs: list[NextRun]  # empty if the runs can tell, or no single run would tell more
     notes: list[str]
 
 
@@ -232,6 +233,8 @@ def _advice(
     gains = draws[:, choice] - draws[:, unfiltered]
     least, most = np.quantile(gains, (0.025, 0.975)).tolist()
     next_runs = [_next_run(e, of) for e, of in zip(entries, drawn.run_values.tolist(), strict=True)]
+    regret = float((draws.max(axis=1) - draws[:, choice]).mean())
+    next_runs = [run for run in next_runs if run.reduction > LEAST * regret]
     next_runs.sort(key=lambda run: -run.reduction / max(run.minutes, 1e-3))
     return Advice(
         # The next answer to the question replaces this one.
@@ -242,7 +245,7 @@ def _advice(
         filters=sorted(filters, key=lambda of: (-of.p_best, of.ranks, -measure.signed(of.best.value))),
         sizes=sorted(sizes, key=lambda of: (-of.p_best, -measure.signed(of.value))),
         choice=sizes[choice],
-        regret=float((draws.max(axis=1) - draws[:, choice]).mean()),
+        regret=regret,
         unfiltered=sizes[unfiltered],
         gain=(float(gains.mean()), least, most),
         next_runs=next_runs[:NEXT_RUNS] if sizes[choice].p_best < CLEAR else [],
@@ -319,6 +322,10 @@ def _sentences(advice: Advice) -> list[str]:
         )
     if advice.next_runs:
         lines.append("The runs that would tell most for their cost:")
+    elif choice.p_best < CLEAR:
+        lines.append(
+            "No further run of these would tell more; try other filters or sizes, or a larger budget."
+        )
     for run in advice.next_runs:
         lines.append(f"{run.minutes:.2g} minutes, regret -{run.reduction:.2g}: {run.command}")
     return lines

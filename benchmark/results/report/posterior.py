@@ -68,12 +68,12 @@ def posterior(comparison: Comparison, known: Sequence[int], filters: Sequence[st
             prior = alike * np.outer(own, own) + (unit * LEVEL) ** 2
             inverse = np.linalg.inv(prior + noise)
             likelihoods.append((np.linalg.slogdet(inverse)[1] - means @ inverse @ means) / 2)
-            models.append((own, alike, noise, prior, inverse))
+            models.append((own, alike, noise, prior, inverse, of_seeds))
     weights = np.exp(np.array(likelihoods) - max(likelihoods))
     rng = np.random.default_rng(0)
     numbers = rng.multinomial(DRAWS, weights / weights.sum())
     parts = []
-    for (own, alike, noise, prior, inverse), number in zip(models, numbers, strict=True):
+    for (own, alike, noise, prior, inverse, _), number in zip(models, numbers, strict=True):
         if number:  # draw values and means, then move the values by what the drawn means differ from ours
             apart = own * (rng.standard_normal((number, count)) @ np.linalg.cholesky(alike).T)
             values = apart + unit * LEVEL * rng.standard_normal((number, 1))
@@ -81,9 +81,13 @@ def posterior(comparison: Comparison, known: Sequence[int], filters: Sequence[st
             parts.append(values + (means - drawn) @ (inverse @ prior))
     draws = np.concatenate(parts)
     runs = np.array([comparison.estimates[index].runs for index in known])
-    reduction = variance / (runs + 1)  # of the variance of each mean, by one more run
-    *_, prior, inverse = models[int(numbers.argmax())]
-    return Posterior(draws, _run_values(draws.mean(axis=0), prior @ inverse, np.diag(inverse), reduction))
+    run_values, expected = np.zeros(count), draws.mean(axis=0)
+    for (*_, prior, inverse, of_seeds), number in zip(models, numbers, strict=True):
+        if number:
+            reduction = of_seeds / (runs + 1)  # of the variance of each mean, by one more run
+            of_model = _run_values(expected, prior @ inverse, np.diag(inverse), reduction)
+            run_values += number / DRAWS * of_model
+    return Posterior(draws, run_values)
 
 
 def _run_values(means: Doubles, gain: Doubles, precisions: Doubles, reduction: Doubles) -> Doubles:
@@ -96,7 +100,7 @@ def _run_values(means: Doubles, gain: Doubles, precisions: Doubles, reduction: D
     from scipy.special import ndtri
 
     changes = gain * np.sqrt(
-        reduction / np.maximum(1 - reduction * precisions, 1e-9)
+        reduction / np.maximum(1 - reduction * precisions, 0.1)
     )  # by a run of each column
     z = ndtri((np.arange(99) + 0.5) / 99)
     highest = [float((means + z[:, None] * change).max(axis=1).mean()) for change in changes.T]

@@ -22,7 +22,10 @@ CLEAR: Means = {
     "icc": {100_000: 0.3, 200_000: 0.4},
     "oracle": {200_000: 0.9},
 }
-EQUAL: Means = {name: {100_000: 0.2, 200_000: 0.2} for name in ("random", "clip", "icc", "vba")}
+CLOSE: Means = {
+    name: {100_000: mean, 200_000: mean + 0.0002}
+    for name, mean in (("random", 0.2), ("clip", 0.2006), ("icc", 0.2012), ("vba", 0.2009))
+}
 BUDGETS = {1_000_000: CLEAR, 2_000_000: CLEAR}
 
 
@@ -61,7 +64,7 @@ def test_sizes_are_carried_over_and_the_page_has_the_advice(run: Run, tmp_path: 
 
 
 def test_open_questions_have_the_runs_that_would_tell_most(run: Run, tmp_path: Path) -> None:
-    command = written(tmp_path, family(tmp_path, {1_000_000: EQUAL, 2_000_000: EQUAL}, seeds=2))
+    command = written(tmp_path, family(tmp_path, {1_000_000: CLOSE, 2_000_000: CLOSE}, seeds=2))
     done = run(*command, "budget=8m")
     text = words(done.stdout)
     assert "These runs cannot tell which filter and size is best." in text
