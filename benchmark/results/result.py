@@ -142,7 +142,7 @@ class Result(Provenance):
 
     @property
     def scale(self) -> int:
-        """How many times larger than the pool the paper's pool is, for which sizes and budgets are typed."""
+        """The size of the paper's pool over the pool's: sizes and budgets are typed for the paper's."""
         return int(self.config.get("pool", {}).get("scale", 1))
 
     def budget(self, model: str) -> int:

@@ -5,8 +5,9 @@ from pathlib import Path
 from benchmark.core.errors import UserError
 from benchmark.core.records import warn_of, write_record
 from benchmark.results.protocol import key_of
-from benchmark.results.report.advice import advice_tables, find_measure
 from benchmark.results.report.advice import advise as advise_on
+from benchmark.results.report.advice import find_measure
+from benchmark.results.report.advice_tables import advice_tables
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Result

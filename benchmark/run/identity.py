@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -234,25 +234,28 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
     return None
 
 
-def earlier_seconds(job: Job, stage: str) -> float | None:
-    """Return the seconds of a stage in the newest result with the same settings; None without one.
+def earlier_seconds(job: Job, settings: Mapping[str, str]) -> dict[str, float | None]:
+    """Return the seconds of stages in the newest result with their `stage_settings`; None without one.
 
     Results in `results_dir` of this machine count first, then the reference results; none of another type of device.
     Stages: ``select`` (scores of the whole pool), ``train/MODEL`` (in proportion to its budget), ``evaluate/MODEL``.
     """
+    return {stage: _earlier_seconds(job, stage, wanted) for stage, wanted in settings.items()}
+
+
+def _earlier_seconds(job: Job, stage: str, wanted: str) -> float | None:
     device, (kind, _, name) = device_type(job.cfg.device), stage.partition("/")
-    wanted = stage_settings(job, stage)
     for folder in (job.results_dir, REFERENCE_RESULTS):
         for result in _newest_first(folder, folder.stat().st_mtime_ns if folder.is_dir() else 0):
             timed, here = result.stages.get(stage), folder == REFERENCE_RESULTS or result.machine == machine()
             if not here or timed is None or timed.device != device:
                 continue
-            if _stage_settings(kind, name, result.config, result.selection.config) != wanted:
+            if _stage_settings(stage, result.config, result.selection.config) != wanted:
                 continue
             if kind == "train":
                 report = result.downstream[name].training
                 return report.seconds * job.models[name].training.samples_seen / report.samples_seen
-            if kind == "select":  # it may have reused some scores or features
+            if kind == "select":
                 return result.scoring_seconds(job.cfg.engine.get("workers"))
             return timed.wall_seconds
     return None
@@ -264,14 +267,15 @@ def _newest_first(folder: Path, changed_ns: int) -> list[Result]:
     return sorted(results, key=lambda result: result.finished, reverse=True)
 
 
-def stage_settings(job: Job, stage: str) -> str:
-    """Return the settings of a job that the seconds of a stage depend on, as text."""
-    kind, _, name = stage.partition("/")
-    return _stage_settings(kind, name, recorded(job.cfg), recorded(filter_settings(job.cfg)))
+def stage_settings(job: Job, stages: Iterable[str]) -> dict[str, str]:
+    """Return the settings of a job that the seconds of each stage depend on, as text."""
+    config, of_filter = recorded(job.cfg), recorded(filter_settings(job.cfg))
+    return {stage: _stage_settings(stage, config, of_filter) for stage in stages}
 
 
-def _stage_settings(kind: str, name: str, config: dict[str, Any], of_filter: dict[str, Any]) -> str:
+def _stage_settings(stage: str, config: dict[str, Any], of_filter: dict[str, Any]) -> str:
     """Return the settings that the seconds of a stage depend on, as text; evaluation sets count by their names."""
+    kind, _, name = stage.partition("/")
     if kind == "select":
         settings = [{**of_filter, "seed": None}, config["pool"]]
     else:

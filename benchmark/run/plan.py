@@ -45,11 +45,8 @@ def plan_table(jobs: Iterable[tuple[str, Job]]) -> Table:
     for name, job in jobs:
         if job.task not in TASKS:
             raise UserError(f"plan=true is for task={', '.join(TASKS)}; leave it out with task={job.task}")
-        states, of_job = _states(job)
-        times |= {
-            stage_settings(job, stage) if stage == "select" else f"{name} {stage}": taken
-            for stage, taken in of_job.items()
-        }
+        states, of_job = _states(name, job)
+        times |= of_job
         rows.append(plain(name, *states, _time(of_job.values())))
     total = [f"All: {_time(times.values())}; a filter is scored once."] * (len(rows) > 1)
     return Table(f"Plan of {len(rows)} job{'s' * (len(rows) > 1)}", HEADER, rows, total + NOTES)
@@ -61,17 +58,21 @@ def _time(seconds: Collection[float | None]) -> str:
     return f"{'over ' * (len(known) < len(seconds))}{timedelta(seconds=round(sum(known)))}"
 
 
-def _states(job: Job) -> tuple[list[str], dict[str, float | None]]:
-    """Return the states of a job's stages, and the seconds that each stage to do took in earlier runs."""
+def _states(name: str, job: Job) -> tuple[list[str], dict[str, float | None]]:
+    """Return the states of a job's stages, and the seconds that each part to do took in earlier runs."""
     scored, subset = _cached_scores(job)
     if subset and (result := _earlier_result(job)):
         return [CACHED, CACHED, CACHED, str(result)], {}
     trainings, to_do = [], [] if scored else ["select"]
-    for name, model in job.models.items() if job.task in ("train", "run") else ():
+    for of, model in job.models.items() if job.task in ("train", "run") else ():
         trained = subset is not None and _is_trained(job, model, subset)
-        trainings.append(f"{name} {CACHED if trained else TO_DO}")
-        to_do += [f"train/{name}"] * (not trained) + [f"evaluate/{name}"] * (job.task == "run")
-    seconds = {stage: earlier_seconds(job, stage) for stage in to_do}
+        trainings.append(f"{of} {CACHED if trained else TO_DO}")
+        to_do += [f"train/{of}"] * (not trained) + [f"evaluate/{of}"] * (job.task == "run")
+    settings = stage_settings(job, to_do)
+    seconds = {
+        settings[stage] if stage == "select" else f"{name} {stage}": taken
+        for stage, taken in earlier_seconds(job, settings).items()
+    }
     selection = "" if job.task == "score" else CACHED if subset else TO_DO
     result_state = TO_DO if job.task == "run" else ""
     return [CACHED if scored else TO_DO, selection, ", ".join(trainings), result_state], seconds

@@ -14,7 +14,8 @@ from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import REFERENCE_RESULTS, write_text
 from benchmark.core.records import warn_of
 from benchmark.results.page.leaderboard_page import leaderboard_page
-from benchmark.results.report.advice import Advice, advice_tables
+from benchmark.results.report.advice import Advice
+from benchmark.results.report.advice_tables import advice_tables
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.frame import choose_metrics, only_metrics
 from benchmark.results.report.leaderboard import (

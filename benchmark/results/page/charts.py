@@ -136,13 +136,22 @@ def size_chart(key: str, entries: Sequence[Entry], folders: RunFolders, styles: 
 
     The filters at several sizes, random and no_filter have lines; None without a filter at several sizes.
     """
-    sizes, times = sorted({entry.size for entry in entries}), Counter(entry.label for entry in entries)
+    sizes = sorted({entry.size for entry in entries})
+    times = Counter(label for label, _ in {(entry.label, entry.size) for entry in entries})
     by_size = sorted(entries, key=lambda entry: entry.size)
     labels = dict.fromkeys(entry.label for entry in by_size if times[entry.label] > 1 or entry.unfiltered)
     if max(times.values(), default=0) < 2:
         return None
     scaled = "Sizes are written for the paper's pool." * any(e.size != e.runs[0].k for e in entries)
-    ticks = {"tickvals": list(range(len(sizes))), "ticktext": [size_text(size) for size in sizes]}
+    near = 0.05 * math.log10(sizes[-1] / sizes[0])  # sizes that a percentage gives differ a little by filter
+    named = list[int]()
+    for size in sizes:
+        if not named or math.log10(size / named[-1]) >= near:
+            named.append(size)
+    places = [math.log10(size) for size in named]
+    span: Json = {
+        "range": [places[0] - near, math.log10(sizes[-1]) + 2 * near], "zeroline": False, "tickvals": places,
+    }  # fmt: skip
     variants = []
     for name, measure in chart_measures(entries).items():
         having = [entry for entry in by_size if measure.values(entry)]
@@ -152,13 +161,12 @@ def size_chart(key: str, entries: Sequence[Entry], folders: RunFolders, styles: 
             of_budget = [entry for entry in having if entry.runs[0].budget(measure.model) == budget]
             compared.append(of := compare_entries(measure, of_budget, folders))
             suffix = f", {size_text(budget)}" * (len(budgets) > 1)
-            here = {entry.size for entry in of_budget}
-            epochs.append([f"{budget / size:.3g}" if size in here else "" for size in sizes])
+            epochs.append([f"{budget / size:.3g}" for size in named])
             for label in labels:
                 points = [(e, at) for e in of_budget if e.label == label and (at := of.estimate(e))]
                 if points:
                     texts = [f"{label}, {size_text(e.size)}{suffix}: {of.cell(e).whole}" for e, _ in points]
-                    x, y = [sizes.index(e.size) for e, _ in points], [at for _, at in points]
+                    x, y = [math.log10(e.size) for e, _ in points], [at for _, at in points]
                     line = _estimates(label, x, y, texts)
                     marks = {"size": [12 if e in of.not_worse else 6 for e, _ in points]}
                     style = styles[label] | {"marker": styles[label]["marker"] | marks}
@@ -169,14 +177,13 @@ def size_chart(key: str, entries: Sequence[Entry], folders: RunFolders, styles: 
                     data.append(line | style)
         best = BEST * any(of.not_worse for of in compared)
         note = " ".join(filter(None, [scaled, _bars(compared), best, SMALLER * (len(budgets) > 1)]))
-        span = {"range": [-0.1, len(sizes) - 0.9], "zeroline": False, **ticks}
         seen = [" / ".join(of_size) for of_size in zip(*epochs, strict=True)]
         top = "epochs" + f" at budget {' / '.join(map(size_text, budgets))}" * (len(budgets) > 1)
         above = axis(top, **span | {"ticktext": seen, "overlaying": "x", "side": "top", "showgrid": False})
         above["matches"] = "x"
         # An axis without data is not drawn.
-        data.append({"type": "scatter", "x": [0], "y": [None], "xaxis": "x2", "showlegend": False})
-        x_axis = axis("size" if scaled else "pairs kept", **span)
+        data.append({"type": "scatter", "x": places[:1], "y": [None], "xaxis": "x2", "showlegend": False})
+        x_axis = axis("size" if scaled else "pairs kept", **span, ticktext=list(map(size_text, named)))
         variants.append(_variant(name, data, x_axis, measure.label, note, height=460, xaxis2=above))
     return Chart(key, "Quality against size", variants)
 

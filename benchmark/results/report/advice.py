@@ -19,16 +19,11 @@ from benchmark.results.report.certainty import Compared, RunFolders, compare_ent
 from benchmark.results.report.frame import HEADLINES, Measure, frame
 from benchmark.results.report.leaderboard import REFERENCE, Entry, caveat, group
 from benchmark.results.report.posterior import posterior
-from benchmark.results.report.table import Table, plain
 from benchmark.results.result import Result
 
-CLEAR = 0.5  # P(best) of the choice below which the runs cannot tell
+CLEAR = 0.5  # with a lower P(best) of the choice, the question stays open
 NEXT_RUNS = 3
-LEAST = 0.01  # of the expected regret: a run that would reduce it by less tells nothing
-AT_MEASURED = (
-    "P(best), ranks (95%), gain and expected regret are at the measured budget, with the noise of seeds and of"
-    " evaluation images. No law is fitted: whether the order holds at the larger budget, these runs cannot show."
-)
+LEAST = 0.01  # of the expected regret: runs that would reduce it by less are not named
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ class Advice:
     regret: float  # expected regret of the choice
     unfiltered: AdvisedSize  # the best size of random and no_filter
     gain: tuple[float, float, float]  # of the choice above `unfiltered`: expected, and 95% interval
-    next_runs: list[NextRun]  # empty if the runs can tell, or no single run would tell more
+    next_runs: list[NextRun]  # empty if the question is settled, or no run would help
     notes: list[str]
 
 
@@ -158,7 +153,7 @@ def _targets(by_budget: dict[int, dict[str, list[Entry]]], measure: Measure, hou
 
 
 def _known(compared: Compared, notes: list[str]) -> list[int]:
-    """Return the entries whose noises are known, and add a note on the others. Raises `UserError` without any."""
+    """Return the entries with known noises, and add a note on the others. Raises `UserError` if there are none."""
     comparison, entries, metric = compared.comparison, compared.entries, compared.measure.metric
     if not np.isfinite(comparison.training.variance).any():
         raise UserError("task=advise needs the noise of training; run some filters with seed=0,1")
@@ -262,70 +257,3 @@ def _next_run(entry: Entry, reduction: float) -> NextRun:
     typed = [f"filter={run.filter}", f"size={size_text(run.size)}", f"budget={budget}"]
     given = typed if run.overrides is None else [o for o in run.overrides if key_of(o) != "seed"]
     return NextRun(shlex.join(["python", "-m", "benchmark", *given, f"seed={seed}"]), seconds / 60, reduction)
-
-
-def advice_tables(advice: Advice) -> list[Table]:
-    """Return the filters, with the advice in words as notes, and the sizes."""
-    measure = advice.measure
-    title = f"Advice for {advice.question} by {measure.title}"
-    several = len({of.budget for of in advice.filters}) > 1
-    header = ["filter", *["budget"] * several, "best size", measure.label, "rank", "P(best)", "same size"]
-    rows = [
-        plain(
-            of.best.filter, *[size_text(of.budget)] * several,
-            " at ".join(map(size_text, (of.best.size, of.best.budget))), _value(measure, of.best),
-            " to ".join(map(str, sorted({*of.ranks}))), _p(of),
-            _carried(of.best.size, of.same_size_epochs), _carried(of.equal_epochs_size, of.best.epochs),
-        )
-        for of in advice.filters
-    ]  # fmt: skip
-    of_sizes = ["filter", "size", "budget", "epochs", measure.label, "P(best)"]
-    sizes = [
-        plain(
-            of.filter, *map(size_text, (of.size, of.budget)), f"{of.epochs:.3g}", _value(measure, of), _p(of)
-        )
-        for of in advice.sizes
-    ]
-    notes = [*_sentences(advice), *advice.notes, AT_MEASURED]
-    return [Table(title, [*header, "equal epochs"], rows, notes), Table(f"{title}: sizes", of_sizes, sizes)]
-
-
-def _p(of: AdvisedSize | AdvisedFilter) -> str:
-    return f"{of.p_best:.0%}"
-
-
-def _carried(size: int, epochs: float) -> str:
-    return f"{size_text(size)}, {epochs:.3g} epoch{'s' * (epochs != 1)}"
-
-
-def _value(measure: Measure, of: AdvisedSize) -> str:
-    ends = f" ({' to '.join(map(measure.text, of.interval))})" if of.interval else ""
-    return measure.text(of.value) + ends
-
-
-def _sentences(advice: Advice) -> list[str]:
-    choice, unfiltered, text = advice.choice, advice.unfiltered, advice.measure.text
-    named, without = (f"{of.filter} at size {size_text(of.size)}" for of in (choice, unfiltered))
-    certain = f"P(best) {_p(choice)}, expected regret {text(advice.regret)} {advice.measure.label}"
-    lines = [f"Choice: {named}, {certain}, from {advice.runs} runs."]
-    if choice.p_best < CLEAR:
-        lines = [
-            f"These runs cannot tell which filter and size is best. Least expected regret: {named} ({certain})."
-        ]
-    if choice == unfiltered:
-        lines.append(f"Without a filter: the same; no filter is expected to be above {named}.")
-    else:
-        amount, low, high = map(text, advice.gain)
-        lines.append(
-            f"Without a filter: {text(unfiltered.value)} ({without}); the choice is {amount} better (95%: {low} to"
-            f" {high})."
-        )
-    if advice.next_runs:
-        lines.append("The runs that would tell most for their cost:")
-    elif choice.p_best < CLEAR:
-        lines.append(
-            "No further run of these would tell more; try other filters or sizes, or a larger budget."
-        )
-    for run in advice.next_runs:
-        lines.append(f"{run.minutes:.2g} minutes, regret -{run.reduction:.2g}: {run.command}")
-    return lines

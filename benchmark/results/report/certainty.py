@@ -174,7 +174,7 @@ class Compared:
 
     @cached_property
     def not_worse(self) -> list[Entry]:
-        """The entry with the best mean of those that compete, and all that are not shown to be worse."""
+        """The competing entries that are not shown to be worse than their best mean, with the best first."""
         ranked = [index for index in self.ranking if index in self.competing]
         not_worse = self.comparison.not_worse(ranked[0]) if ranked else set()
         return [self.entries[index] for index in ranked if index in not_worse]

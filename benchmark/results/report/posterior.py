@@ -1,4 +1,4 @@
-"""How probable it is that each filter and size is the best, and what one more run of it would tell.
+"""The probability of each filter and size to be the best, and the value of one more run of it.
 
 A mean is the true value plus the noise of seeds and of evaluation images. True values are normal with an unknown
 spread, as the highest of many means is partly luck. Some of the lowest may be at the floor of the metric: they do not
@@ -74,7 +74,9 @@ def posterior(comparison: Comparison, known: Sequence[int], filters: Sequence[st
     numbers = rng.multinomial(DRAWS, weights / weights.sum())
     parts = []
     for (own, alike, noise, prior, inverse, _), number in zip(models, numbers, strict=True):
-        if number:  # draw values and means, then move the values by what the drawn means differ from ours
+        if (
+            number
+        ):  # draw values and means, then move the values by the difference of our means from the drawn
             apart = own * (rng.standard_normal((number, count)) @ np.linalg.cholesky(alike).T)
             values = apart + unit * LEVEL * rng.standard_normal((number, 1))
             drawn = values + rng.standard_normal((number, count)) @ np.linalg.cholesky(noise).T
@@ -95,7 +97,7 @@ def _run_values(means: Doubles, gain: Doubles, precisions: Doubles, reduction: D
 
     This is the knowledge gradient of correlated normal values (Frazier, Powell and Dayanik 2009): `gain` is by how
     much each expected value follows each observed mean, (n, n), and `precisions` are the diagonal of the inverse
-    covariance of these, whose variances one more run reduces by `reduction`.
+    covariance of these. One more run reduces their variances by `reduction`.
     """
     from scipy.special import ndtri
 

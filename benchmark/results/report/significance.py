@@ -64,7 +64,7 @@ class Comparison:
         return _p_values(self.means, self.covariance, self.images, noise, *pairs)
 
     def not_worse(self, best: int) -> set[int]:
-        """Return filter `best` and the filters that are not shown to be worse, of those that can be tested."""
+        """Return filter `best` and all tested filters that are not shown to be worse."""
         one, other = np.full(len(self.estimates), best), np.arange(len(self.estimates))
         p_values = _p_values(self.means, self.covariance, self.images, self.training, one, other)[best]
         return {best, *np.flatnonzero(p_values > 1 - LEVEL)} if np.isfinite(p_values).any() else set()

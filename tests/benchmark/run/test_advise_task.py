@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmark.core.records import write_record
-from benchmark.results.report.advice import advice_tables, advise, find_measure
+from benchmark.results.report.advice import advise, find_measure
+from benchmark.results.report.advice_tables import advice_tables
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
 from tests.benchmark.results.report.made_families import Means, family

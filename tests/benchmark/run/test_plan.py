@@ -13,7 +13,7 @@ from benchmark.results.result import DownstreamResult, Scoring
 from benchmark.results.stopwatch import Stage
 from benchmark.run import identity
 from benchmark.run.config import filter_settings, recorded
-from benchmark.run.identity import earlier_seconds
+from benchmark.run.identity import earlier_seconds, stage_settings
 from benchmark.run.plan import TO_DO, plan_table
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
@@ -62,9 +62,8 @@ def test_times_are_of_the_newest_run_with_the_settings_on_a_machine_like_this(
         other = replace(job, cfg=job.cfg.copy())
         for name, value in changes.items():
             OmegaConf.update(other.cfg, name.replace("__", "."), value, force_add=True)
-        return [
-            earlier_seconds(other, stage) for stage in ("select", "train/captioner", "evaluate/captioner")
-        ]
+        stages = ("select", "train/captioner", "evaluate/captioner")
+        return list(earlier_seconds(other, stage_settings(other, stages)).values())
 
     assert told() == [None] * 3
     write(reference, 1, 50, "another machine")
@@ -76,7 +75,8 @@ def test_times_are_of_the_newest_run_with_the_settings_on_a_machine_like_this(
     assert told(pool__scale=50)[0] is told(filter___target_="filters.clip.Clip")[0] is None
     assert told(downstream__captioner__training__batch_size=7) == [12, None, None]
     assert told(evalset__limit=5) == [12, 24, None]
-    assert earlier_seconds(job, "train/dual_encoder") is None
+    stage = "train/dual_encoder"
+    assert earlier_seconds(job, stage_settings(job, [stage])) == {stage: None}
     total, *_ = plan_table([("first", job), ("second", job)]).notes
     assert total == "All: over 0:01:16; a filter is scored once."  # 12 + 2 * (24 + 8)
     monkeypatch.setattr(identity, "device_type", lambda name: "cuda")

@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,12 @@ def test_sizes_are_joined_in_order() -> None:
     assert clip["hovertext"][0] == "clip, 100k: 20.0"
     assert recall["name"] == "text-to-image R@1 (%), coco (dual encoder)"
     assert cider["note"] == "Sizes are written for the paper's pool."
+    assert (
+        cider["layout"]["xaxis"]["tickvals"] == clip["x"] == [math.log10(size) for size, _ in sorted(sizes)]
+    )
+    close = entries(*(full_result("clip", 0.2, size=size) for size in (100_000, 101_000, 900_000)))
+    spaced, *_ = drawn(size_chart("k", close, NOTHING, line_styles(close)))
+    assert spaced["layout"]["xaxis"]["ticktext"] == ["100k", "900k"]  # no two texts over each other
     assert size_chart("k", entries(), NOTHING, line_styles(entries())) is None
     seeds = [full_result("clip", 0.3 + s / 10, size=n, seed=s) for n in (100_000, 200_000) for s in range(3)]
     cider, *_ = drawn(size_chart("k", entries(*seeds), NOTHING, line_styles(entries(*seeds))))
