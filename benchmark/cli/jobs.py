@@ -66,11 +66,14 @@ def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
 
 
 def _narrowed(sweep: Sequence[str], overrides: Sequence[Override]) -> list[str]:
-    """Return the overrides of both, and of a setting in both the values that both list; none without such values."""
-    values = {o.get_key_element(): sweep_values(o) for o in parse_overrides(sweep)}
-    for override in overrides:
-        key, given = override.get_key_element(), sweep_values(override)
-        values[key] = [value for value in values.get(key, given) if value in given]
+    """Return the overrides of both, and of a setting in both the values that both list; none without such values.
+
+    Settings of `overrides` alone are first, so that all of the sweep runs at the first of their values.
+    """
+    given = {o.get_key_element(): sweep_values(o) for o in overrides}
+    listed = {o.get_key_element(): sweep_values(o) for o in parse_overrides(sweep)}
+    both = {key: [value for value in of if value in given.get(key, of)] for key, of in listed.items()}
+    values = {key: of for key, of in given.items() if key not in listed} | both
     return [f"{key}={','.join(of_key)}" for key, of_key in values.items()] if all(values.values()) else []
 
 

@@ -27,6 +27,7 @@ from benchmark.results.run_folder import Example, GalleryPair, write_rows, write
 from benchmark.results.selection_statistics import summarise
 from benchmark.results.stopwatch import Stopwatch
 from benchmark.results.trackers import NoTracker
+from benchmark.run.advise import given_up
 from benchmark.run.config import filter_family, recorded, resolved
 from benchmark.run.evaluate import evaluate_trained
 from benchmark.run.identity import earlier_result, make_protocol, make_run_id, run_facts, training_input
@@ -50,8 +51,9 @@ DEMO_NOTES = (
 def run(job: Job) -> Finished | None:
     """Score, select, train, evaluate; print the path of the result, the last line on stdout.
 
-    A sweep skips what an earlier one did, see `earlier_result`; a single run replaces it. In a launch, the main
-    process does it all; the others train with it on the samples that it selected.
+    A sweep skips what an earlier one did, see `earlier_result`; a single run replaces it. With ``task.stop`` a filter
+    that did poorly at a smaller budget is skipped, see `given_up`. In a launch, the main process does it all; the
+    others train with it on the samples that it selected.
     """
     watch = Stopwatch(job.device.type)
     with watch.stage("pool"):
@@ -63,7 +65,8 @@ def run(job: Job) -> Finished | None:
     _ = job.evaluation_sets
     with watch.stage("select"):
         select = cache(lambda: select_pairs(job, score_pairs(job)))
-        if job.sweep and (earlier := earlier_result(job, lambda: open_samples(job, select())[1])):
+        earlier = earlier_result(job, lambda: open_samples(job, select())[1]) if job.sweep else None
+        if earlier := earlier or (given_up(job) if job.cfg.task.stop else None):
             broadcast_from_main(earlier, job.device)
             print_result(str(earlier))
             return Finished(earlier, skipped=True)

@@ -136,6 +136,20 @@ def advise(
     return _advice(asked, compared, known, targets, notes)
 
 
+def chances(results: Sequence[Result], folders: RunFolders, measure: Measure) -> list[tuple[Entry, float]]:
+    """Return the entries of one budget that compete, each with P(best) of its filter: the sum over its sizes.
+
+    Raises `UserError` if their noise is unknown, or `random` is not among them.
+    """
+    compared = compare_entries(measure, [entry for entry in group(results) if entry.competes], folders)
+    known = _known(compared, [])
+    entries, of_filter = [compared.entries[index] for index in known], defaultdict[str, float](float)
+    drawn = posterior(compared.comparison, known, [entry.label for entry in entries])
+    for entry, p_best in zip(entries, drawn.best.tolist(), strict=True):
+        of_filter[entry.label] += p_best
+    return [(entry, of_filter[entry.label]) for entry in entries]
+
+
 def _targets(by_budget: dict[int, dict[str, list[Entry]]], measure: Measure, hours: float) -> dict[str, int]:
     """Return the samples that the model can see by filter, if both are trained and scored in some hours."""
     runs = defaultdict[str, list[Result]](list)
@@ -156,7 +170,7 @@ def _known(compared: Compared, notes: list[str]) -> list[int]:
     """Return the entries with known noises, and add a note on the others. Raises `UserError` if there are none."""
     comparison, entries, metric = compared.comparison, compared.entries, compared.measure.metric
     if not np.isfinite(comparison.training.variance).any():
-        raise UserError("task=advise needs the noise of training; run some filters with seed=0,1")
+        raise UserError("P(best) needs the noise of training; run some filters with seed=0,1")
     noise = np.diag(comparison.covariance) + comparison.training.variance
     known = [index for index in range(len(entries)) if np.isfinite(noise[index])]
     unknown = [f"{e.label} {size_text(e.size)}" for index, e in enumerate(entries) if index not in known]
@@ -166,7 +180,7 @@ def _known(compared: Compared, notes: list[str]) -> list[int]:
             " another metric, or keep the folders of the runs next to their records"
         )
     if not any(entries[index].unfiltered for index in known):
-        raise UserError(f"task=advise needs results of filter={REFERENCE} at the same budgets; run it, too")
+        raise UserError(f"P(best) needs results of filter={REFERENCE} at the same budgets; run it, too")
     if unknown:
         notes.append(f"Left out, as their noise is unknown: {', '.join(unknown)}.")
     return known

@@ -12,10 +12,15 @@ from benchmark.results.report.advice import advise, find_measure
 from benchmark.results.report.advice_tables import advice_tables
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
+from benchmark.run import advise as advise_module
+from benchmark.run.advise import given_up
+from benchmark.run.config import recorded
+from benchmark.run.job import Job
 from tests.benchmark.results.report.made_families import Means, family
 from tests.benchmark.results.report.made_results import protocol
 from tests.benchmark.results.report.made_run_folders import Folder
 from tests.command_line import Run
+from tests.jobs import make_job
 
 CLEAR: Means = {
     "random": {100_000: 0.1, 200_000: 0.12},
@@ -152,3 +157,34 @@ def test_not_filtering_may_be_the_choice(tmp_path: Path) -> None:
     first, _ = advice_tables(advice)
     assert advice.choice.filter == "random"
     assert "Without a filter: the same; no filter is expected to be above random at size 100k." in first.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "budget", "is_left_out"),
+    [
+        ("clip", "2000000", True),
+        ("icc", "2000000", False),
+        ("random", "2000000", False),
+        ("clip", "1000000", False),
+        ("vba", "2000000", False),
+    ],
+)
+def test_a_filter_that_a_smaller_budget_showed_to_be_poor_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+    name: str, budget: str, is_left_out: bool,
+) -> None:  # fmt: skip
+    def job(of: str) -> Job:
+        typed = "task.stop=CIDEr", f"results_dir={tmp_path}", f"budget={budget}"
+        return make_job(*typed, f"filter={of}", sweep=tmp_path)
+
+    monkeypatch.setattr(advise_module, "make_protocol", lambda _: protocol())
+    caplog.set_level("INFO")
+    assert given_up(job(name)) is None  # without results
+    for run in family(tmp_path, {1_000_000: CLEAR}).results:
+        write_record(tmp_path, replace(run, config=recorded(job(run.filter).cfg)))
+    left_out = given_up(job(name))
+    if is_left_out:
+        assert left_out == tmp_path / f"{name}-100000-1000000-0.json"
+        assert "filter=clip is not run at this budget: at 1m its P(best) by CIDEr is 0.0%" in caplog.text
+    else:
+        assert left_out is None
