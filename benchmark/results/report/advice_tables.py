@@ -1,7 +1,7 @@
 """The tables of an `Advice`: the filters, with the advice in words below them, and the sizes."""
 
 from benchmark.results.protocol import size_text
-from benchmark.results.report.advice import CLEAR, Advice, AdvisedFilter, AdvisedSize
+from benchmark.results.report.advice import CLEAR, OPEN, Advice, AdvisedFilter, AdvisedSize
 from benchmark.results.report.frame import Measure
 from benchmark.results.report.table import Table, plain
 
@@ -55,10 +55,12 @@ def _sentences(advice: Advice) -> list[str]:
     named, without = (f"{of.filter} at size {size_text(of.size)}" for of in (choice, unfiltered))
     certain = f"P(best) {_p(choice)}, expected regret {text(advice.regret)} {advice.measure.label}"
     lines = [f"Choice: {named}, {certain}, from {advice.runs} runs."]
-    if choice.p_best < CLEAR:
+    if choice.p_best < OPEN:
         lines = [
             f"These runs cannot tell which filter and size is best. Least expected regret: {named} ({certain})."
         ]
+    elif choice.p_best < CLEAR:
+        lines = [f"These runs are not sure. Probable choice: {named}, {certain}, from {advice.runs} runs."]
     if choice == unfiltered:
         lines.append(f"Without a filter: the same; no filter is expected to be above {named}.")
     else:
