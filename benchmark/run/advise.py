@@ -13,11 +13,11 @@ from benchmark.results.report.advice import advise as advise_on
 from benchmark.results.report.advice import chances, find_measure
 from benchmark.results.report.advice_tables import advice_tables
 from benchmark.results.report.certainty import RunFolders
-from benchmark.results.report.leaderboard import SETTINGS
+from benchmark.results.report.leaderboard import other_captions
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Result
 from benchmark.results.results_folders import ResultsFolders
-from benchmark.run.config import recorded
+from benchmark.run.config import filter_settings, recorded
 from benchmark.run.identity import make_protocol
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
@@ -66,8 +66,13 @@ def given_up(job: Job) -> Path | None:
         if measure.values(run):
             by_budget[run.budget(measure.model)].append(run)
     budget = max((of for of in by_budget if of < int(job.cfg.budget)), default=0)
-    settings, runs = map_values(recorded(job.cfg), str, portable_paths), by_budget[budget]
-    own = [run.run_id for run in runs if all(run.config.get(of) == settings.get(of) for of in SETTINGS)]
+    chosen = map_values(recorded(filter_settings(job.cfg)), str, portable_paths), job.choices["selector"]
+    captions, runs = other_captions(recorded(job.cfg)), by_budget[budget]
+    own = [
+        run.run_id
+        for run in runs
+        if (run.selection.config, run.selection.selector) == chosen and other_captions(run.config) == captions
+    ]
     folders = RunFolders({run.run_id: paths[run.run_id].parent / run.run_id for run in runs}, only=measure)
     for entry, p_best in chances(runs, folders, measure) if own else ():
         shown = next((run for run in entry.all_runs if run.run_id in own), None)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -191,7 +191,7 @@ def group(results: Sequence[Result]) -> list[Entry]:
     """Gather runs of a protocol that differ only in the seed; order them by size, then by family, then by label."""
     groups = defaultdict[tuple[str, str], list[Result]](list)
     for result in results:
-        selector, captions = result.selection.selector, bool(_captions(result))
+        selector, captions = result.selection.selector, bool(other_captions(result.config))
         parts = [selector] * (selector != "best") + ["other captions"] * captions
         name = ", ".join([result.filter, *parts])
         groups[name, json.dumps(settings_of(result), sort_keys=True)].append(result)
@@ -231,7 +231,7 @@ def _share_selection(one: Entry, other: Entry) -> bool:
     run, another = one.runs[0], other.runs[0]
     if one.size != other.size or run.protocol.fingerprint != another.protocol.fingerprint:
         return False
-    if _captions(run) != _captions(another):
+    if other_captions(run.config) != other_captions(another.config):
         return False
     hashes, others = ({run.seed: run.selection.sha256 for run in entry.runs} for entry in (one, other))
     agree = all(hashes[seed] == others[seed] for seed in hashes.keys() & others.keys())
@@ -245,9 +245,9 @@ def family_position(family: str) -> int:
     return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
 
 
-def _captions(result: Result) -> dict[str, Any]:
-    """Return the settings of other captions; empty without any source of them."""
-    captions: dict[str, Any] = result.config.get("captions", {})
+def other_captions(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of other captions in a run's configuration; empty without any source of them."""
+    captions: dict[str, Any] = config.get("captions", {})
     return captions if captions.get("columns") or captions.get("files") else {}
 
 
@@ -255,7 +255,7 @@ def settings_of(result: Result) -> Settings:
     """Return the settings of a run that are not of its protocol, by their dotted names."""
     chosen = {name: result.config[name] for name in SETTINGS if name in result.config}
     chosen["filter"] = asdict(NO_BOUNDS) | result.selection.config
-    chosen["captions"] = _captions(result)
+    chosen["captions"] = other_captions(result.config)
     facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
     # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart.
     return {name: value.rstrip("/").rpartition("/")[2] for name, value in facts}

@@ -14,7 +14,7 @@ from benchmark.results.report.certainty import RunFolders
 from benchmark.results.result import Result, Scoring
 from benchmark.run import advise as advise_module
 from benchmark.run.advise import given_up
-from benchmark.run.config import recorded
+from benchmark.run.config import filter_settings, recorded
 from benchmark.run.job import Job
 from tests.benchmark.results.report.made_families import Means, family
 from tests.benchmark.results.report.made_results import protocol
@@ -181,7 +181,8 @@ def test_a_filter_that_a_smaller_budget_showed_to_be_poor_is_not_run(
     caplog.set_level("INFO")
     assert given_up(job(name)) is None  # without results
     for run in family(tmp_path, {1_000_000: CLEAR}).results:
-        write_record(tmp_path, replace(run, config=recorded(job(run.filter).cfg)))
+        settings = recorded(filter_settings(job(run.filter).cfg))
+        write_record(tmp_path, replace(run, selection=replace(run.selection, config=settings)))
     left_out = given_up(job(name))
     if is_left_out:
         assert left_out == tmp_path / f"{name}-100000-1000000-0.json"
