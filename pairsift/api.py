@@ -119,11 +119,14 @@ def run(
     """
     given = {name: value for name, value in locals().items() if name != "settings" and value is not None}
     job = _job(settings, given)
-    if job.task != "run" or job.cfg.plan:
-        raise UserError("run(...) makes whole runs; type other tasks, and plan=true, on the command line")
+    if job.task != "run" or job.cfg.plan or job.cfg.task.stop:
+        raise UserError(
+            "run(...) makes whole runs; type other tasks, plan=true and task.stop on the command line"
+        )
     local_path("results_dir", str(job.cfg.results_dir))
     finished = job.run()
     assert finished is not None  # only processes of a launch that are not its main one return nothing
+    assert finished.path is not None
     return scan_records(finished.path.parent, Result)[0][finished.path]
 
 

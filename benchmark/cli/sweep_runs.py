@@ -56,12 +56,12 @@ from filters.base import Filter
 
 log = logging.getLogger(__name__)
 SELECTING = ("score", "publish", "select", "export", "train", "run", "reshard")
-State = Literal["done", "skipped", "failed", "not run"]
+State = Literal["done", "skipped", "failed", "left out", "not run"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended; `text` is the path of its result, or the error's line."""
+    """How a job ended; `text` is the path of its result, the error's line, or why it was left out."""
 
     run: str
     state: State
@@ -186,6 +186,8 @@ def _ended(name: str, run: Callable[[], Finished | None]) -> Outcome:
         if not exit_code:
             state = "skipped" if finished and finished.skipped else "done"
             text = str(finished.path) if finished else ""
+        if finished and finished.left_out:
+            state, text = "left out", finished.left_out
     except UserError as error:
         text, exit_code = " ".join(str(error).split()), 2
     except Exception as error:
@@ -198,7 +200,9 @@ def _ended(name: str, run: Callable[[], Finished | None]) -> Outcome:
 def counts(outcomes: Sequence[Outcome]) -> str:
     """Return how many jobs ended how, for example ``3 done, 1 skipped, 0 failed``."""
     number = Counter(outcome.state for outcome in outcomes)
-    return ", ".join(f"{number[s]} {s}" for s in get_args(State) if number[s] or s != "not run")
+    return ", ".join(
+        f"{number[s]} {s}" for s in get_args(State) if number[s] or s in ("done", "skipped", "failed")
+    )
 
 
 def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:

@@ -48,18 +48,18 @@ def advise(job: Job) -> None:
     print_result(str(path))
 
 
-def given_up(job: Job) -> Path | None:
-    """Return the record of a run which shows that the job's filter is not worth a run, by ``task.stop``, else None.
+def given_up(job: Job) -> str:
+    """Return why the job's filter is not worth a run, by ``task.stop``; empty if it is.
 
-    It is of the largest smaller budget that has results. `random` and `no_filter` are never given up. Raises
+    The largest smaller budget that has results decides. `random` and `no_filter` are never given up. Raises
     `UserError` if the noise of these results is unknown.
     """
     metric, family = str(job.cfg.task.stop), make_protocol(job).family
     results: dict[Path, Result] = ResultsFolders([job.results_dir]).read(Result)
-    paths = {run.run_id: path for path, run in results.items()}
+    folders = {run.run_id: path.parent / run.run_id for path, run in results.items()}
     of_family = [run for run in results.values() if run.protocol.family == family]
     if not of_family:
-        return None
+        return ""
     measure = find_measure(of_family, metric)
     by_budget = defaultdict[int, list[Result]](list)
     for run in of_family:
@@ -68,16 +68,18 @@ def given_up(job: Job) -> Path | None:
     budget = max((of for of in by_budget if of < int(job.cfg.budget)), default=0)
     chosen = map_values(recorded(filter_settings(job.cfg)), str, portable_paths), job.choices["selector"]
     captions, runs = other_captions(recorded(job.cfg)), by_budget[budget]
-    own = [
+    own = {
         run.run_id
         for run in runs
         if (run.selection.config, run.selection.selector) == chosen and other_captions(run.config) == captions
-    ]
-    folders = RunFolders({run.run_id: paths[run.run_id].parent / run.run_id for run in runs}, only=measure)
-    for entry, p_best in chances(runs, folders, measure) if own else ():
-        shown = next((run for run in entry.all_runs if run.run_id in own), None)
-        if shown and not entry.unfiltered and p_best < HOPE:
-            at_budget = f"at {size_text(budget)} its P(best) by {metric} is {p_best:.1%}"
-            log.info("filter=%s is not run at this budget: %s (task.stop)", job.choices["filter"], at_budget)
-            return paths[shown.run_id]
-    return None
+    }
+    for entry, p_best in chances(runs, RunFolders(folders, only=measure), measure) if own else ():
+        if (
+            not entry.unfiltered
+            and p_best < HOPE
+            and not own.isdisjoint(run.run_id for run in entry.all_runs)
+        ):
+            return (
+                f"the P(best) of {entry.label} by {metric} is {p_best:.1%} at {size_text(budget)} (task.stop)"
+            )
+    return ""

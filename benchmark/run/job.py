@@ -306,7 +306,7 @@ class Job:
                 with writable_folder(str(self.cfg.results_dir), depth) as folder:
                     OmegaConf.update(self.cfg, "results_dir", str(folder))
                     finished = task(self)
-                if self.absent and not (finished and finished.skipped):
+                if self.absent and not (finished and (finished.skipped or finished.left_out)):
                     names = ", ".join(r.name.partition(" for ")[2] for r in self.absent)
                     _log_once(f"metrics without a value: {names}; task=doctor says how to get them")
                 return finished

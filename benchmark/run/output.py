@@ -14,8 +14,9 @@ from benchmark.core.sanitize import redact
 class Finished:
     """What a task tells a sweep."""
 
-    path: Path  # of its result
+    path: Path | None  # of its result; None if the run was left out
     skipped: bool = False  # whether an earlier command had made it
+    left_out: str = ""  # why there is no run
     failure: str = ""  # what failed; the command then ends with exit code 1
 
 

@@ -1,7 +1,7 @@
 """``task=run``: the whole chain for one filter and one size, ending in a result JSON."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -65,11 +65,9 @@ def run(job: Job) -> Finished | None:
     _ = job.evaluation_sets
     with watch.stage("select"):
         select = cache(lambda: select_pairs(job, score_pairs(job)))
-        earlier = earlier_result(job, lambda: open_samples(job, select())[1]) if job.sweep else None
-        if earlier := earlier or (given_up(job) if job.cfg.task.stop else None):
-            broadcast_from_main(earlier, job.device)
-            print_result(str(earlier))
-            return Finished(earlier, skipped=True)
+        if needless := _needless(job, select):
+            broadcast_from_main(needless, job.device)
+            return needless
         selected, protocol = select(), make_protocol(job)
         log.info("protocol: %s (%s)", protocol.name, protocol.fingerprint)
     with watch.stage("subset"):
@@ -93,11 +91,22 @@ def run(job: Job) -> Finished | None:
     return write_result(job, run_id, protocol, selected, downstream, kept, contaminated, watch)
 
 
+def _needless(job: Job, select: Callable[[], Selected]) -> Finished | None:
+    """Return the result that a sweep would make again, or why ``task.stop`` leaves the run out; else None."""
+    if job.sweep and (earlier := earlier_result(job, lambda: open_samples(job, select())[1])):
+        print_result(str(earlier))
+        return Finished(earlier, skipped=True)
+    if job.cfg.task.stop and (reason := given_up(job)):
+        log.info("left out: %s", reason)
+        return Finished(None, left_out=reason)
+    return None
+
+
 def _train_with_main(job: Job) -> Finished | None:
-    """Train on the samples that the main process selected; there are none if it found an earlier result."""
-    shared: tuple[AnySubset, str] | Path = broadcast_from_main(None, job.device)
-    if isinstance(shared, Path):
-        return Finished(shared, skipped=True)
+    """Train on the samples that the main process selected; there are none if it found the run needless."""
+    shared: tuple[AnySubset, str] | Finished = broadcast_from_main(None, job.device)
+    if isinstance(shared, Finished):
+        return shared
     subset, sha256 = shared
     reach_tars(subset, job.device)
     for name in job.models:

@@ -61,6 +61,14 @@ def test_progress_errors_and_the_exit_code(
     ]
 
 
+def test_a_run_may_be_left_out(run: Run) -> None:
+    done = run(*PRETEND, "seed=0,7")
+    assert (done.returncode, done.stdout) == (0, "seed0.json\n")
+    printed = " ".join(done.stderr.split())
+    assert "Sweep of 2 runs: 1 done, 0 skipped, 0 failed, 1 left out" in printed
+    assert "seed=7 left out 0.0 not worth it" in printed
+
+
 def test_results_of_a_remote_folder_are_in_the_table(cache: Path) -> None:
     sweep = sweep_runs.Sweep(["filter=icc"])
     with writable_folder("memory://sweep/results") as folder:
