@@ -88,7 +88,7 @@ def find_measure(results: Sequence[Result], name: str) -> Measure:
     named = [row for row in rows if f"/{row.name}".casefold().endswith(f"/{name}".casefold())]
     if not named:
         names = {row.metric.name for row in rows if not row.metric.detail}
-        raise UserError(f"task.metric={name} is not in these results; {did_you_mean(name, names)}")
+        raise UserError(f"the metric {name} is not in these results; {did_you_mean(name, names)}")
     row = min(named, key=lambda row: (row.evaluation != "coco", row.evaluation, row.model))
     return Measure.of(row, HEADLINES.get(row.metric.name, row.metric.name.replace("_", " ")))
 
