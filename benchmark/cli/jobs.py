@@ -32,7 +32,7 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
 
     ``filter=random,clip`` is one sweep. An experiment may list several in `sweeps`. Each takes the other overrides of
     the command; of a setting that both give, the values that both list. Raises `UserError` if the overrides leave no
-    run of the experiment.
+    run of the experiment, or lack a setting in its `typed`, a mapping to examples.
     """
     flags = [a for a in arguments if a.startswith("-") or "=" not in a]
     if SHOWS & {flag.partition("=")[0] for flag in flags}:
@@ -42,9 +42,14 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     overrides = parse_overrides(given)
     experiments = [o.value() for o in overrides if o.key_or_group == "experiment"]
     paths = [path for name in experiments if (path := CONF / "experiment" / f"{name}.yaml").is_file()]
-    listed = [s for path in paths for s in OmegaConf.select(OmegaConf.load(path), "sweeps", default=[])]
+    configs = [OmegaConf.load(path) for path in paths]
+    listed = [s for config in configs for s in OmegaConf.select(config, "sweeps", default=[])]
     if listed:
         others = [o for o in overrides if o.key_or_group != "experiment"]
+        for config in configs:
+            for key, example in OmegaConf.select(config, "typed", default={}).items():
+                if all(o.key_or_group != key for o in others):
+                    raise UserError(f"experiment={experiments[0]} needs {key}=, for example {key}={example}")
         sweeps = [narrowed for sweep in listed if (narrowed := _narrowed(sweep.split(), others))]
         if not sweeps:
             raise UserError(

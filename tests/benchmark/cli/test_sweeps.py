@@ -100,6 +100,10 @@ def test_overrides_narrow_the_sweeps_of_an_experiment() -> None:
     assert planned_sweeps(["experiment=demo_grid", "--cfg", "job"]) == []
 
 
+def test_an_experiment_may_need_a_setting(run: Run) -> None:
+    assert_one_line(run("experiment=advise"), "experiment=advise needs budget=, for example budget=300k,750k")
+
+
 def test_values_that_an_experiment_does_not_list_are_refused(run: Run) -> None:
     with pytest.raises(UserError, match="no run of the experiment has filter=lexicon"):
         planned_sweeps(["experiment=demo_grid", "filter=lexicon"])
