@@ -1,8 +1,9 @@
-"""The table of docs/advise.md: how often P(best) is right. Three minutes."""
+"""The table of docs/advise.md, how often P(best) is right; and how often task.stop is wrong. Three minutes."""
 
 import numpy as np
 import pytest
 
+from benchmark.run.advise import HOPE
 from tests.benchmark.results.report.simulated_worlds import METRICS, draw_world
 
 pytestmark = pytest.mark.full
@@ -24,3 +25,11 @@ def test_p_best_is_right_as_often_as_it_says() -> None:
     print(f"told {told:.1%}, regret {np.mean([w.regret for w in worlds]):.3f},")
     print(f"expected {np.mean([w.expected_regret for w in worlds]):.3f}")
     assert max(differences) <= 0.05
+    chances = [world.found.best.reshape(-1, 3).sum(axis=1) for world in worlds]  # of filters with three sizes
+    of_best = [
+        chance[np.reshape(world.right, (-1, 3)).any(axis=1)]
+        for world, chance in zip(worlds, chances, strict=True)
+    ]
+    left_out, lost = (np.mean(np.concatenate(of) < HOPE) for of in (chances, of_best))
+    print(f"task.stop leaves out {left_out:.1%} of filters, and the best in {lost:.2%} of the worlds")
+    assert lost < 0.01
