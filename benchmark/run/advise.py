@@ -1,7 +1,6 @@
 """Results at smaller budgets: ``task=advise``, and runs at a larger budget that ``task.stop`` leaves out."""
 
-import logging
-from collections import defaultdict
+import math
 from pathlib import Path
 
 from benchmark.core.errors import UserError
@@ -22,7 +21,6 @@ from benchmark.run.identity import make_protocol
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 
-log = logging.getLogger(__name__)
 HOPE = 0.05  # a filter with a lower P(best) at a smaller budget is not run at a larger one
 
 
@@ -51,8 +49,8 @@ def advise(job: Job) -> None:
 def given_up(job: Job) -> str:
     """Return why the job's filter is not worth a run, by ``task.stop``; empty if it is.
 
-    The largest smaller budget that has results decides. `random` and `no_filter` are never given up. Raises
-    `UserError` if the noise of these results is unknown.
+    The largest smaller budget at which it was run decides. `random` and `no_filter` are never given up. Raises
+    `UserError` if the noise of the results there is unknown.
     """
     metric, family = str(job.cfg.task.stop), make_protocol(job).family
     results: dict[Path, Result] = ResultsFolders([job.results_dir]).read(Result)
@@ -61,25 +59,21 @@ def given_up(job: Job) -> str:
     if not of_family:
         return ""
     measure = find_measure(of_family, metric)
-    by_budget = defaultdict[int, list[Result]](list)
-    for run in of_family:
-        if measure.values(run):
-            by_budget[run.budget(measure.model)].append(run)
-    budget = max((of for of in by_budget if of < int(job.cfg.budget)), default=0)
+    budgets = {run.run_id: run.budget(measure.model) for run in of_family if measure.values(run)}
     chosen = map_values(recorded(filter_settings(job.cfg)), str, portable_paths), job.choices["selector"]
-    captions, runs = other_captions(recorded(job.cfg)), by_budget[budget]
+    captions = other_captions(recorded(job.cfg))
     own = {
         run.run_id
-        for run in runs
-        if (run.selection.config, run.selection.selector) == chosen and other_captions(run.config) == captions
+        for run in of_family
+        if budgets.get(run.run_id, math.inf) < int(job.cfg.budget)
+        and (run.selection.config, run.selection.selector) == chosen
+        and other_captions(run.config) == captions
     }
+    budget = max((budgets[run_id] for run_id in own), default=0)
+    runs = [run for run in of_family if budgets.get(run.run_id) == budget]
     for entry, p_best in chances(runs, RunFolders(folders, only=measure), measure) if own else ():
-        if (
-            not entry.unfiltered
-            and p_best < HOPE
-            and not own.isdisjoint(run.run_id for run in entry.all_runs)
-        ):
-            return (
-                f"the P(best) of {entry.label} by {metric} is {p_best:.1%} at {size_text(budget)} (task.stop)"
-            )
+        is_own = not own.isdisjoint(run.run_id for run in entry.all_runs)
+        if is_own and not entry.unfiltered and p_best < HOPE:
+            at_budget = f"{p_best:.1%} at {size_text(budget)}"
+            return f"the P(best) of {entry.label} by {metric} is {at_budget} (task.stop)"
     return ""

@@ -167,6 +167,7 @@ def test_not_filtering_may_be_the_choice(tmp_path: Path) -> None:
         ("random", "2000000", False),
         ("clip", "1000000", False),
         ("vba", "2000000", False),
+        ("clip", "8000000", True),  # left out at 4m, too
     ],
 )
 def test_a_filter_that_a_smaller_budget_showed_to_be_poor_is_not_run(
@@ -178,7 +179,8 @@ def test_a_filter_that_a_smaller_budget_showed_to_be_poor_is_not_run(
 
     monkeypatch.setattr(advise_module, "make_protocol", lambda _: protocol())
     assert not given_up(job(name))  # without results
-    for run in family(tmp_path, {1_000_000: CLEAR}).results:
+    others = {name: CLEAR[name] for name in CLEAR if name != "clip"}
+    for run in family(tmp_path, {1_000_000: CLEAR, 4_000_000: others}).results:
         settings = recorded(filter_settings(job(run.filter).cfg))
         write_record(tmp_path, replace(run, selection=replace(run.selection, config=settings)))
     reason = "the P(best) of clip by CIDEr is 0.0% at 1m (task.stop)"
