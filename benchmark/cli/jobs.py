@@ -46,10 +46,10 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     listed = [s for config in configs for s in OmegaConf.select(config, "sweeps", default=[])]
     if listed:
         others = [o for o in overrides if o.key_or_group != "experiment"]
-        for config in configs:
+        for name, config in zip(experiments, configs, strict=True):
             for key, example in OmegaConf.select(config, "typed", default={}).items():
                 if all(o.key_or_group != key for o in others):
-                    raise UserError(f"experiment={experiments[0]} needs {key}=, for example {key}={example}")
+                    raise UserError(f"experiment={name} needs {key}=, for example {key}={example}")
         sweeps = [narrowed for sweep in listed if (narrowed := _narrowed(sweep.split(), others))]
         if not sweeps:
             raise UserError(
@@ -73,7 +73,7 @@ def job_overrides(overrides: Sequence[str]) -> list[list[str]]:
 def _narrowed(sweep: Sequence[str], overrides: Sequence[Override]) -> list[str]:
     """Return the overrides of both, and of a setting in both the values that both list; none without such values.
 
-    Settings of `overrides` alone are first, so that all of the sweep runs at the first of their values.
+    Settings that are only in `overrides` come first: the sweep runs whole at their first values, then at the next.
     """
     given = {o.get_key_element(): sweep_values(o) for o in overrides}
     listed = {o.get_key_element(): sweep_values(o) for o in parse_overrides(sweep)}

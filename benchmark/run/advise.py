@@ -1,4 +1,4 @@
-"""Results at smaller budgets: ``task=advise``, and runs at a larger budget that ``task.stop`` leaves out."""
+"""Use of results at smaller budgets: ``task=advise``, and ``task.stop``, which leaves out runs at a larger one."""
 
 import math
 from pathlib import Path
@@ -49,8 +49,8 @@ def advise(job: Job) -> None:
 def given_up(job: Job) -> str:
     """Return why the job's filter is not worth a run, by ``task.stop``; empty if it is.
 
-    The largest smaller budget at which it was run decides. `random` and `no_filter` are never given up. Raises
-    `UserError` if the noise of the results there is unknown.
+    The runs at its largest smaller budget decide. `random` and `no_filter` are never given up. Raises `UserError` if
+    the noise of these runs is unknown.
     """
     metric, family = str(job.cfg.task.stop), make_protocol(job).family
     results: dict[Path, Result] = ResultsFolders([job.results_dir]).read(Result)

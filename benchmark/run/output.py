@@ -16,7 +16,7 @@ class Finished:
 
     path: Path | None  # of its result; None if the run was left out
     skipped: bool = False  # whether an earlier command had made it
-    left_out: str = ""  # why there is no run
+    left_out: str = ""  # the reason, if it was left out
     failure: str = ""  # what failed; the command then ends with exit code 1
 
 

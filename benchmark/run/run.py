@@ -52,7 +52,7 @@ def run(job: Job) -> Finished | None:
     """Score, select, train, evaluate; print the path of the result, the last line on stdout.
 
     A sweep skips what an earlier one did, see `earlier_result`; a single run replaces it. With ``task.stop`` a filter
-    that did poorly at a smaller budget is skipped, see `given_up`. In a launch, the main process does it all; the
+    that did poorly at a smaller budget is left out, see `given_up`. In a launch, the main process does it all; the
     others train with it on the samples that it selected.
     """
     watch = Stopwatch(job.device.type)

@@ -21,8 +21,8 @@ from benchmark.results.report.leaderboard import REFERENCE, Entry, caveat, group
 from benchmark.results.report.posterior import posterior
 from benchmark.results.result import Result
 
-# P(best) of the choice: with less than OPEN the runs cannot tell; with less than CLEAR further runs are named. It is
-# below CLEAR in 9 of 10 worlds whose best two are equal (test_posterior.py).
+# P(best) of the choice. Below OPEN the choice is not called the best; below CLEAR the advice names further runs. With
+# two equal best filters it is below CLEAR in nine of ten simulated worlds (test_posterior.py).
 OPEN, CLEAR = 0.5, 0.9
 NEXT_RUNS = 3
 LEAST = 0.01  # of the expected regret: runs that would reduce it by less are not named

@@ -74,9 +74,8 @@ def posterior(comparison: Comparison, known: Sequence[int], filters: Sequence[st
     numbers = rng.multinomial(DRAWS, weights / weights.sum())
     parts = []
     for (own, alike, noise, prior, inverse, _), number in zip(models, numbers, strict=True):
-        if (
-            number
-        ):  # draw values and means, then move the values by the difference of our means from the drawn
+        # Draw values and means, then move the values by the difference of our means from the drawn.
+        if number:
             apart = own * (rng.standard_normal((number, count)) @ np.linalg.cholesky(alike).T)
             values = apart + unit * LEVEL * rng.standard_normal((number, 1))
             drawn = values + rng.standard_normal((number, count)) @ np.linalg.cholesky(noise).T

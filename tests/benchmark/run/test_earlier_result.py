@@ -95,6 +95,9 @@ def test_a_sweep_skips_it_and_a_single_run_does_not(
     for job in (settings(*small), settings(*small, "seed=1", sweep=tmp_path)):
         with pytest.raises(InterruptedError):
             run_module.run(job)
+    monkeypatch.setattr(run_module, "given_up", lambda _: "poor")
+    assert run_module.run(settings(*small, "task.stop=CIDEr")) == Finished(None, left_out="poor")
+    assert not capsys.readouterr().out
 
 
 def test_another_protocol_schema_or_a_failed_metric_is_made_again(
