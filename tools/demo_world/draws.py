@@ -7,7 +7,7 @@ from tools.demo_world.mix import Mix
 from tools.demo_world.noise import Draft, Pair, draft_pair, draw_pair
 
 # Increase it with every change to the generated pairs, so that files made from older pairs are not reused.
-GENERATOR_VERSION = 3
+GENERATOR_VERSION = 4
 
 
 def generator(draw: str, index: int, seed: int) -> np.random.Generator:

@@ -11,10 +11,11 @@ import numpy as np
 from pairsift.demo.draws import pick
 from tools.demo_world.language.titles.names import sample_name
 
-# No text; text that the caption does not repeat; a word or two of the caption; most of the caption.
-KINDS = ("none", "stray", "words", "whole")
+# No text; text that the caption does not repeat; one word of the caption, and others altered.
+KINDS = ("none", "stray", "words")
+ALL = "all"  # the whole caption and nothing else: a parrot's text
 MAX_WORDS = 8  # maximum words of a caption in an image
-ALTERED = 0.6  # fraction of the words not repeated exactly that the image shows in another form
+ALTERED = 0.6  # fraction of the other words that the image shows in another form
 STRAY = (
     "SALE", "NEW", "-50%", "LIVE", "NEWS", "SAMPLE", "PREVIEW", "PROMO", "TV 24", "DEMO", "www", "HD", "VOL 2",
     "FREE", "No. 1", "OPEN", "EXIT", "HOTEL", "CAFE", "2019", "EST 1987", "TOP 10", "HOW TO", "READ MORE", "DAY 3",
@@ -26,24 +27,23 @@ def embedded_words(caption: str, kind: str, rng: np.random.Generator) -> list[st
 
     Args:
         caption: the caption.
-        kind: one of `KINDS`.
+        kind: one of `KINDS`, or `ALL`.
         rng: random generator of the pair.
     """
     if kind == "none":
         return []
+    if kind == ALL:
+        return caption.split()
     words = [word for word in caption.split() if word.isascii()]
     if kind == "stray" or not words:
         return stray_words(rng)
-    exact, altered = (1 if rng.random() < 0.6 else 2), ALTERED
-    if kind == "whole":
-        exact, altered = round((0.6 + 0.4 * rng.random()) * len(words)), 0.0
     run = _run(words, min(len(words), MAX_WORDS), rng)
-    start = int(rng.random() * (max(len(run) - exact, 0) + 1))
+    exact = int(rng.random() * len(run))
     shown = []
     for index, word in enumerate(run):
-        if start <= index < start + exact:
+        if index == exact:
             shown.append(word)
-        elif rng.random() < altered:
+        elif rng.random() < ALTERED:
             shown.append(alter(word, rng))
     return shown
 

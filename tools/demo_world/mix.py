@@ -12,6 +12,7 @@ from tools.demo_world.sampling import Weighted
 CONCRETE = "concrete"
 MISMATCHED = "mismatched"
 NEAR_DUPLICATE = "near_duplicate"
+PARROT = "parrot"
 NO_TEXT = "none"
 MIX = Path(__file__).parent / "mix.yaml"
 CONSISTENCY = 0.5  # of the default pool

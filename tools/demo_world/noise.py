@@ -11,7 +11,7 @@ from pairsift.demo.render import render
 from pairsift.demo.text_rendering import overlay_text, render_text
 from pairsift.demo.world import Scene
 from tools.demo_world.concreteness import concreteness
-from tools.demo_world.embedded_text import embedded_words
+from tools.demo_world.embedded_text import ALL, embedded_words
 from tools.demo_world.language.descriptions.alt_texts import alt_text
 from tools.demo_world.language.descriptions.descriptions import describe
 from tools.demo_world.language.foreign import foreign_caption
@@ -19,29 +19,28 @@ from tools.demo_world.language.sentences.abstract import abstract_caption
 from tools.demo_world.language.sentences.news import news_caption
 from tools.demo_world.language.titles.event_captions import event_caption
 from tools.demo_world.language.titles.names import NAME_CATEGORIES, Name, sample_name
+from tools.demo_world.language.titles.parrot_captions import parrot_caption
 from tools.demo_world.language.titles.person_captions import person_caption
 from tools.demo_world.language.titles.product_captions import product_caption
 from tools.demo_world.language.titles.title_captions import title_caption
 from tools.demo_world.language.titles.web_string_captions import web_string_caption
 from tools.demo_world.language.trees import Node, text_of
-from tools.demo_world.mix import MISMATCHED, NEAR_DUPLICATE, NO_TEXT, Mix
+from tools.demo_world.mix import MISMATCHED, NEAR_DUPLICATE, NO_TEXT, PARROT, Mix
 from tools.demo_world.near_duplicates import draw_group, vary_caption
 from tools.demo_world.scenes import ANY_LOOK, DrawnScene, Look, on_display, sample_scene
 
 # The grade of each kind of pair, on the scale of ICC's annotators: 3 describes the image, 2 names something visible,
-# 1 names products, events or people, 0 is abstract. A mismatched caption describes another image.
+# 1 names products, events or people, 0 is abstract. A mismatched caption describes another image, and a parrot's image
+# shows nothing but the caption.
 GRADES = {
     "concrete": 3, "title": 2, "product": 1, "event": 1, "person": 1, "web_string": 1, "abstract": 0, "news": 0,
-    MISMATCHED: 0,
+    MISMATCHED: 0, PARROT: 0,
 }  # fmt: skip
 KINDS = (*GRADES, NEAR_DUPLICATE)
 NEAR_SHARE = 0.03  # fraction of near-domain scenes in the pool, for NoCaps' "near-domain"
-ALT_TEXT_SHARE = 0.85  # fraction of alt texts among captions that describe; the others are an annotator's
+ALT_TEXT_SHARE = 0.95  # fraction of alt texts among captions that describe; the others are an annotator's
 FOREIGN_SHARE = 0.35  # fraction of web strings in other languages, as a language filter misses some
 ON_DISPLAY_SHARE = 0.7  # fraction of the products shown in isolation on a plain background
-# Kinds with images that may show only text, and the fraction that does among images with most of the caption.
-TEXT_ONLY = frozenset({"product", "event", "person", "web_string", "abstract", "news"})
-TEXT_ONLY_SHARE = 0.6
 
 
 @dataclass(frozen=True)
@@ -122,6 +121,7 @@ NAMED_WRITERS: dict[str, Callable[[Scene, Name, np.random.Generator], Node]] = {
     "event": event_caption,
     "person": person_caption,
     "web_string": _web_string,
+    PARROT: lambda _, name, rng: parrot_caption(name, rng),
 }
 
 
@@ -142,10 +142,10 @@ def draft_pair(rng: np.random.Generator, mix: Mix, family: Sequence[int] = (0, 0
         caption = vary_caption(original.caption, rng)
         return replace(original, caption=caption, kind=kind, concreteness=concreteness(caption), group=group)
     scene, tree, described = draw_caption(kind, rng, mix)
-    caption, embedded = text_of(tree), mix.draw_text(rng)
+    caption = text_of(tree)
+    embedded = ALL if kind == PARROT else mix.draw_text(rng)
     text = " ".join(embedded_words(caption, embedded, rng))
-    text_only = embedded == "whole" and kind in TEXT_ONLY and rng.random() < TEXT_ONLY_SHARE
-    shown = None if text_only else scene
+    shown = None if embedded == ALL else scene
     return Draft(
         caption, kind, GRADES[kind], concreteness(caption), shown, embedded, text, described=described
     )

@@ -197,4 +197,4 @@ def _sentence(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
 
 
 _CORES: dict[str, Core] = {"plain": _plain, "match": _match, "wedding": _wedding, "sentence": _sentence}
-_CORE = Weighted({"plain": 56, "match": 17, "wedding": 10, "sentence": 17})
+_CORE = Weighted({"plain": 64, "match": 15, "wedding": 10, "sentence": 11})

@@ -25,6 +25,7 @@ NAME_CATEGORIES: dict[str, tuple[str, ...]] = {
     "event": ("event",),
     "person": ("person",),
     "web_string": ("brand", "place"),
+    "parrot": ("person", "person", "event", "brand", "place"),
 }
 
 

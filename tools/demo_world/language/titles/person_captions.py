@@ -238,4 +238,4 @@ def _profile(scene: Scene, name: Name, rng: np.random.Generator) -> Node:
 _CORES: dict[str, Core] = {
     "plain": _plain, "office": _office_holder, "clause": _clause, "company": _company, "profile": _profile,
 }  # fmt: skip
-_CORE = Weighted({"plain": 32, "office": 20, "clause": 22, "company": 14, "profile": 12})
+_CORE = Weighted({"plain": 38, "office": 22, "clause": 14, "company": 14, "profile": 12})
