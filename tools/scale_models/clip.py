@@ -65,8 +65,11 @@ class ClipTraining:
     recipe: Recipe = field(default_factory=lambda: Recipe(steps=4000, batch=128, lr=1e-3))
 
 
-def train(out: Path, config: ClipTraining, device: torch.device) -> None:
-    """Train tokenizer and CLIP on noisy pairs of the `clip` draw and write them to `out`."""
+def train(out: Path, config: ClipTraining, device: torch.device, *, parrots: float = PARROTS) -> None:
+    """Train tokenizer and CLIP on noisy pairs of the `clip` draw and write them to `out`.
+
+    `parrots` is the fraction of parrots in the second half; with 0, no image holds text.
+    """
     recipe = config.recipe
     texts = captions("clip", config.captions, recipe.seed, workers=recipe.workers, mix=_known_names())
     tokenizer = clip_tokenizer(texts, config.vocabulary, config.context)
@@ -74,11 +77,15 @@ def train(out: Path, config: ClipTraining, device: torch.device) -> None:
     first, then = config.first_recipe, recipe
     with seeded(recipe.seed):
         model, collate = _built(out, config, len(tokenizer), config.first_size)
-        learn(model, collate, Pairs("clip", first.samples, first.seed, mix=queried()), first, device)
+        mix = queried() if parrots else replace(queried(), texts=CLEAN.texts)
+        learn(model, collate, Pairs("clip", first.samples, first.seed, mix=mix), first, device)
         weights = model.to("cpu").state_dict()
         model, collate = _built(out, config, len(tokenizer), config.size)
-        model.load_state_dict(weights | {POSITIONS: _enlarged(weights[POSITIONS], model.state_dict()[POSITIONS])})
-        pairs = Pairs("clip", then.samples, then.seed, first.samples, queried(PARROTS))
+        model.load_state_dict(
+            weights | {POSITIONS: _enlarged(weights[POSITIONS], model.state_dict()[POSITIONS])}
+        )
+        mix = queried(parrots) if parrots else mix
+        pairs = Pairs("clip", then.samples, then.seed, first.samples, mix)
         learn(model, collate, pairs, then, device)
     save_half(model.to("cpu").state_dict(), out / "open_clip_model.safetensors")
 
