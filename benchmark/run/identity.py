@@ -46,8 +46,6 @@ from downstream.training.training_data import STREAM_GROUPS
 log = logging.getLogger(__name__)
 # The settings that make a run what it is; the rest (where it ran, where it logged) does not change its metrics.
 IDENTITY = ("pool", "filter", "selector", "size", "downstream", "evalset", "metrics", "seed")
-# Settings that are younger than published runs, with the value that these had: with it a run keeps their id.
-LATER = {"mismatched": 0.05}
 
 
 def make_run_id(job: Job, captions: str | None) -> str:
@@ -71,17 +69,7 @@ def make_run_id(job: Job, captions: str | None) -> str:
     if job.choices["selector"] != "best":
         names.append(job.choices["selector"])
     names.append(size_text(cfg.size.samples).replace("%", "pct"))  # for names of files and links
-    return f"{'-'.join(names)}-seed{cfg.seed}-{portable_hash(_without_later(identity))}"
-
-
-def _without_later(settings: Any) -> Any:
-    if not isinstance(settings, dict):
-        return settings
-    return {
-        name: _without_later(value)
-        for name, value in settings.items()
-        if name not in LATER or value != LATER[name]
-    }
+    return f"{'-'.join(names)}-seed{cfg.seed}-{portable_hash(identity)}"
 
 
 def _content(job: Job) -> PoolContent:

@@ -1,4 +1,7 @@
-"""Writes the demo's evaluation sets in the file formats of COCO (Karpathy splits), NoCaps and Flickr30k."""
+"""Writes the demo's evaluation sets in the file formats of COCO (Karpathy splits), NoCaps and Flickr30k.
+
+A fourth set, "tuning", has COCO's format: settings such as learning rates are chosen on it, so that no table shows it.
+"""
 
 import json
 import re
@@ -18,16 +21,20 @@ from pairsift.demo.shards import encode_jpeg
 from pairsift.demo.vocabulary import Domain
 from pairsift.demo.worlds import WORLDS
 
-SETS = ("coco", "nocaps", "flickr30k")
+SETS = ("coco", "nocaps", "flickr30k", "tuning")
 REFERENCES = 5  # captions per image, as in the originals
 
 
 def write_evaluation_set(folder: Path, config: DemoConfig, name: str) -> None:
     """Write the images and the annotation file of the evaluation set `name`, one of `SETS`, to `folder`."""
     cv2.setNumThreads(1)
-    writers = {"coco": _write_coco, "nocaps": _write_nocaps, "flickr30k": _write_flickr30k}
     folder.mkdir(parents=True, exist_ok=True)
-    writers[name](folder, config)
+    if name == "nocaps":
+        _write_nocaps(folder, config)
+    elif name == "flickr30k":
+        _write_flickr30k(folder, config)
+    else:
+        _write_coco(folder, config, name)
 
 
 def _read_images(part: str, name: str, config: DemoConfig) -> list[tuple[int, bytes, list[str]]]:
@@ -64,16 +71,16 @@ def karpathy_entry(filename: str, number: int, captions: list[str]) -> dict[str,
     }
 
 
-def _write_coco(folder: Path, config: DemoConfig) -> None:
+def _write_coco(folder: Path, config: DemoConfig, name: str) -> None:
     images = []
     (folder / "val2014").mkdir()
-    for number, (_, jpeg, captions) in enumerate(_read_images("coco", "coco", config)):
+    for number, (_, jpeg, captions) in enumerate(_read_images(name, name, config)):
         cocoid = 100_000 + 7 * number
         filename = f"COCO_val2014_{cocoid:012d}.jpg"
         (folder / "val2014" / filename).write_bytes(jpeg)
         entry = karpathy_entry(filename, number, captions)
         images.append({**entry, "filepath": "val2014", "cocoid": cocoid})
-    _write_json(folder / "dataset_coco.json", {"images": images, "dataset": "coco"})
+    _write_json(folder / f"dataset_{name}.json", {"images": images, "dataset": name})
 
 
 def _write_flickr30k(folder: Path, config: DemoConfig) -> None:

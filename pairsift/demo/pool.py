@@ -41,7 +41,7 @@ def demo_pool(
 
 
 def demo_evaluation_set(name: Name, captioning: bool, retrieval: bool, demo: DemoConfig) -> EvaluationSet:
-    """Return an evaluation set of the demo, ``coco``, ``nocaps`` or ``flickr30k``, in the layout of the original.
+    """Return an evaluation set of the demo, ``coco``, ``nocaps``, ``flickr30k`` or ``tuning``, in its layout.
 
     Raises `OnFirstUseError` if the demo is not drawn yet.
 

@@ -10,7 +10,7 @@ from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Result
 from pairsift.studies.findings import CIDER, FINDINGS, MIDDLE, RECALL
 
-SETTINGS = {"consistency": 0.5, "mismatched": 0.05}  # of the demo, with the values of records that lack them
+SETTINGS = ("consistency", "mismatched")  # of the demo
 MEASURES = (CIDER, RECALL)
 ONE_SEED = "One seed: no difference between two values of a row is tested."
 Worlds = dict[float, dict[str, Result]]  # by the value of a setting, then by filter
@@ -26,7 +26,7 @@ def worlds(results: Iterable[Result], setting: str) -> Worlds:
     for run in sorted(results, key=lambda run: -run.seed):
         demo = run.config.get("pool", {}).get("demo")
         if demo is not None and run.size == MIDDLE:
-            drawn = SETTINGS | demo
+            drawn = dict(demo)
             facts = {name: fact for name, fact in run.protocol.facts.items() if name != "pool"}
             value = drawn.pop(setting)
             families[hash_json([facts, drawn], 12)].append((value, run))

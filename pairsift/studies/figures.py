@@ -294,7 +294,7 @@ def mismatched_pairs(results: str) -> str:
     of_worlds = worlds(read_runs(Path(results)), "mismatched")
     if not of_worlds:
         raise UserError(
-            f"figure.results={results} has no runs of several worlds; run pool.demo.mismatched=0,0.05 size=200k"
+            f"figure.results={results} has no runs of several worlds; run pool.demo.mismatched=0.001,0.05 size=200k"
         )
 
     def draw(axes: Any) -> None:

@@ -16,14 +16,15 @@ from tools.demo_world.faithfulness import (
     misses,
     written_text_values,
 )
-from tools.demo_world.mix import CONCRETE, drawn_mix
+from tools.demo_world.mix import CONCRETE, MISMATCHED, drawn_mix
 from tools.demo_world.noise import GRADES
 from tools.demo_world.shipped import CUT
 from tools.demo_world.written_text import measure_written_text
 from tools.scale_models.data import conceptual_captions
 
-# For captions alone: a mismatched caption describes something, though not its image.
-TEXT_GRADES = GRADES | {"mismatched": 3}
+# For captions alone: a mismatched caption describes something, though not its image. At the default nearly all such
+# pairs show what they describe.
+TEXT_GRADES = GRADES | {MISMATCHED: 3}
 
 
 def measured(count: int, folder: Path | None) -> dict[str, float]:
@@ -34,7 +35,7 @@ def measured(count: int, folder: Path | None) -> dict[str, float]:
         captions=[draft.caption for draft in drafts],
         grades=[TEXT_GRADES.get(draft.kind, draft.grade) for draft in drafts],
         concreteness=[draft.concreteness for draft in drafts],
-        describing=sum(draft.kind == CONCRETE for draft in drafts) / count,
+        describing=sum(draft.kind in (CONCRETE, MISMATCHED) for draft in drafts) / count,
         cc3m_like=conceptual_captions("scorer", count, 0),
     )
     rated = folder and read_rated_words(folder / "Concreteness_ratings_Brysbaert_et_al_BRM.txt")

@@ -41,8 +41,10 @@ DICTIONARIES = [
     *(f"things.list.element.{name}" for name in ("kind", "colour", "size", "pattern", "action")),
 ]  # fmt: skip
 # First index of each set, and of each NoCaps domain, in the `evaluation` draw; its number of images.
-FIRST_INDEX = {"coco": 0, "flickr30k": 1_000_000, "in": 2_000_000, "near": 3_000_000, "out": 4_000_000}
-IMAGES = {"coco": 500, "flickr30k": 300, "in": 150, "near": 150, "out": 150}
+FIRST_INDEX = {
+    "coco": 0, "flickr30k": 1_000_000, "in": 2_000_000, "near": 3_000_000, "out": 4_000_000, "tuning": 5_000_000,
+}  # fmt: skip
+IMAGES = {"coco": 500, "flickr30k": 300, "in": 150, "near": 150, "out": 150, "tuning": 300}
 STRIDE = 1_000_000  # indices of the `classes` draw reserved per class: the first half for train, the second for test
 SPLIT = 20  # images per class and split
 # In the `annotation` draw, smaller indices are for building scorers; from this one on, samples are for evaluation.

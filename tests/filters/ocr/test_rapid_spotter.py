@@ -19,7 +19,7 @@ from tools.demo_world.mix import Mix
 pytestmark = needs_extra("ocr")
 
 COUNT = 64
-MIX = Mix({"concrete": 0.7, "product": 0.3}, {"none": 0.4, "stray": 0.2, "words": 0.2, "whole": 0.2}, 0.5)
+MIX = Mix({"concrete": 0.6, "product": 0.3, "parrot": 0.1}, {"none": 0.4, "stray": 0.2, "words": 0.4}, 0.5)
 
 
 @pytest.fixture(scope="module")
