@@ -24,7 +24,7 @@ from benchmark.models.checkpoints import revision
 from tools.demo_world import embedded_text
 from tools.demo_world.cut import accepted_indices, save_cut
 from tools.demo_world.draws import GENERATOR_VERSION, sample_draft
-from tools.demo_world.mix import NEAR_DUPLICATE, Mix, drawn_mix, pool_mix
+from tools.demo_world.mix import NEAR_DUPLICATE, PARROT, Mix, drawn_mix, pool_mix
 from tools.demo_world.noise import GRADES
 from tools.scale_models.clip import embed, load
 from tools.scale_models.data import Pairs, world_of
@@ -106,7 +106,7 @@ def calibrate(config: Cut, target: Mix, seed: int) -> tuple[float, Mix]:
     cosines = similarities(config, seed, equal, CALIBRATION)
     drafts = [sample_draft("pool", index, seed, equal) for index in range(CALIBRATION)]
     kinds = np.array([list(GRADES).index(draft.kind) for draft in drafts])
-    texts = np.array([list(embedded_text.KINDS).index(draft.embedded) for draft in drafts])
+    texts = np.array([list(embedded_text.KINDS).index(d.embedded) if d.kind != PARROT else 0 for d in drafts])
     low, high = float(cosines.min()), float(cosines.max())
     for _ in range(40):
         minimum = (low + high) / 2
@@ -119,27 +119,35 @@ def calibrate(config: Cut, target: Mix, seed: int) -> tuple[float, Mix]:
 def _acceptance(
     kinds: npt.NDArray[np.int64], texts: npt.NDArray[np.int64], accepted: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float64]:
-    """Return the accepted fraction of each kind of caption with each kind of text, shape (kinds, texts), never 0."""
+    """Return the accepted fraction of each kind of caption with each kind of text, shape (kinds, texts), never 0.
+
+    Parrots, which have one kind of text of their own, are counted in the first column; their row is constant.
+    """
     shape = (len(GRADES), len(embedded_text.KINDS))
     cells = np.ravel_multi_index((kinds, texts), shape)
     size = shape[0] * shape[1]
     rates = (np.bincount(cells, accepted, size) + 0.5) / (np.bincount(cells, minlength=size) + 1)
-    return np.asarray(rates.reshape(shape))
+    rates = rates.reshape(shape)
+    parrot = list(GRADES).index(PARROT)
+    rates[parrot] = rates[parrot, 0]
+    return np.asarray(rates)
 
 
 def shares_to_draw(accepted: npt.NDArray[np.float64], target: Mix) -> tuple[Mix, float]:
     """Return the mix that has the shares of `target` after the cut, and the fraction of it that is kept.
 
     Kinds of captions and of text are drawn independently; both are fitted in turn (iterative proportional fitting).
+    Shares of texts are those of all kinds but parrots.
     """
     kind_share = np.array([target.kinds[kind] for kind in GRADES])
     text_share = np.array([target.texts[kind] for kind in embedded_text.KINDS])
     kind_share, text_share = kind_share / kind_share.sum(), text_share / text_share.sum()
     kinds, texts = kind_share.copy(), text_share.copy()
+    others = np.array([kind != PARROT for kind in GRADES])
     for _ in range(200):
         kinds = kind_share / (accepted @ texts)
         kinds /= kinds.sum()
-        texts = text_share / (kinds @ accepted)
+        texts = text_share / (kinds[others] @ accepted[others])
         texts /= texts.sum()
     names = (
         dict(zip(GRADES, kinds.tolist(), strict=True)),
