@@ -25,7 +25,7 @@ def worlds(results: Iterable[Result], setting: str) -> Worlds:
     families = defaultdict[str, list[tuple[float, Result]]](list)
     for run in sorted(results, key=lambda run: -run.seed):
         demo = run.config.get("pool", {}).get("demo")
-        if demo is not None and run.size == MIDDLE:
+        if demo is not None and run.size == MIDDLE and setting in demo:
             drawn = dict(demo)
             facts = {name: fact for name, fact in run.protocol.facts.items() if name != "pool"}
             value = drawn.pop(setting)
