@@ -91,11 +91,11 @@ def test_overrides_narrow_the_sweeps_of_an_experiment() -> None:
     narrow = ["experiment=demo_grid", "filter=icc,random", "results_dir=r"]
     first, second, third, last = planned_sweeps(narrow)
     assert first == ["--multirun", "results_dir=r", "seed=0,1,2", "size=200k", "filter=random,icc"]
-    assert second == ["--multirun", "results_dir=r", "seed=0", "size=100k,500k,2m", "filter=random,icc"]
-    assert "pool.demo.mismatched=0,0.01,0.02" in third
+    assert second == ["--multirun", "results_dir=r", "seed=0,1", "size=100k,500k,2m", "filter=random,icc"]
+    assert "pool.demo.mismatched=0.01,0.05" in third
     assert "pool.demo.consistency=0,0.5,1" in last
     assert planned_sweeps([*narrow, "size=500k"])[0][1:] == [
-        "results_dir=r", "seed=0", "size=500k", "filter=random,icc",
+        "results_dir=r", "seed=0,1", "size=500k", "filter=random,icc",
     ]  # fmt: skip
     assert planned_sweeps(["experiment=demo_grid", "--cfg", "job"]) == []
 
