@@ -10,6 +10,7 @@ from pairsift.demo.world import Scene
 from tools.demo_world.language.descriptions.descriptions import distinct_descriptions
 
 REFERENCES = 5  # captions per image, as in the originals
+MIN_WORDS = 8  # COCO's annotators were told so (Chen et al. 2015, section 3)
 # A caption of COCO scored against the four others of its image has a CIDEr of 98 (159 images of COCO 2017), any five
 # descriptions 39, and the five of nine that agree best 65. The best five of more than nine descriptions would be less
 # varied over all images than COCO's captions.
@@ -18,7 +19,7 @@ DRAWN = 9
 
 def reference_captions(scene: Scene, rng: np.random.Generator) -> list[str]:
     """Return `REFERENCES` different descriptions of `scene` in random order."""
-    return most_agreeing(distinct_descriptions(scene, rng, DRAWN), REFERENCES)
+    return most_agreeing(distinct_descriptions(scene, rng, DRAWN, MIN_WORDS), REFERENCES)
 
 
 def most_agreeing(captions: Sequence[str], count: int) -> list[str]:
