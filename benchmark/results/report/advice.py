@@ -84,8 +84,8 @@ class Advice:
 
 def find_measure(results: Sequence[Result], name: str) -> Measure:
     """Return the measure that a metric's name, or ``evaluation set/metric``, means: on COCO if possible."""
-    rows = [row for row in frame(results) if row.metric.value is not None]
-    named = [row for row in rows if f"/{row.name}".casefold().endswith(f"/{name}".casefold())]
+    rows, ending = [row for row in frame(results) if row.metric.value is not None], f"/{name}".casefold()
+    named = [row for row in rows if f"/{row.name}".casefold().endswith(ending)]
     if not named:
         names = {row.metric.name for row in rows if not row.metric.detail}
         raise UserError(f"the metric {name} is not in these results; {did_you_mean(name, names)}")
@@ -139,17 +139,15 @@ def advise(
 
 
 def chances(results: Sequence[Result], folders: RunFolders, measure: Measure) -> list[tuple[Entry, float]]:
-    """Return the entries of one budget that compete, each with P(best) of its filter: the sum over its sizes.
+    """Return the entries of one budget that compete, each with P(best) of its filter.
 
     Raises `UserError` if their noise is unknown, or `random` is not among them.
     """
     compared = compare_entries(measure, [entry for entry in group(results) if entry.competes], folders)
     known = _known(compared, [])
-    entries, of_filter = [compared.entries[index] for index in known], defaultdict[str, float](float)
-    drawn = posterior(compared.comparison, known, [entry.label for entry in entries])
-    for entry, p_best in zip(entries, drawn.best.tolist(), strict=True):
-        of_filter[entry.label] += p_best
-    return [(entry, of_filter[entry.label]) for entry in entries]
+    entries = [compared.entries[index] for index in known]
+    p_best = posterior(compared.comparison, known, [entry.label for entry in entries]).best_filters
+    return [(entry, p_best[entry.label]) for entry in entries]
 
 
 def _targets(by_budget: dict[int, dict[str, list[Entry]]], measure: Measure, hours: float) -> dict[str, int]:
@@ -178,7 +176,7 @@ def _known(compared: Compared, notes: list[str]) -> list[int]:
     unknown = [f"{e.label} {size_text(e.size)}" for index, e in enumerate(entries) if index not in known]
     if len(known) < 2:
         raise UserError(
-            f"task.metric={metric} has no scores of single images in these results, so its noise is unknown; choose"
+            f"the metric {metric} has no scores of single images in these results, so its noise is unknown; choose"
             " another metric, or keep the folders of the runs next to their records"
         )
     if not any(entries[index].unfiltered for index in known):
@@ -213,25 +211,24 @@ def _advice(
     measure, entries = compared.measure, [compared.entries[index] for index in known]
     drawn = posterior(compared.comparison, known, [entry.label for entry in entries])
     expected, draws, sizes = drawn.draws.mean(axis=0), drawn.draws, list[AdvisedSize]()
-    for index, entry, p_best in zip(known, entries, drawn.best.tolist(), strict=True):
+    for index, entry, of_size in zip(known, entries, drawn.best.tolist(), strict=True):
         estimate, budget = compared.comparison.estimates[index], entry.runs[0].budget(measure.model)
         place = entry.label, entry.size, budget, budget / entry.size
-        sizes.append(AdvisedSize(*place, estimate.mean, estimate.interval, p_best))
+        sizes.append(AdvisedSize(*place, estimate.mean, estimate.interval, of_size))
     of_label = defaultdict[str, list[int]](list)
     for number, entry in enumerate(entries):
         of_label[entry.label].append(number)
     values = np.stack([draws[:, numbers].max(axis=1) for numbers in of_label.values()], axis=1)
     ranks = 1 + (-values).argsort(axis=1).argsort(axis=1)
     low, high = np.quantile(ranks, (0.025, 0.975), axis=0, method="nearest").tolist()
-    filters, at_ends = list[AdvisedFilter](), list[str]()
+    filters, at_ends, p_best = list[AdvisedFilter](), list[str](), drawn.best_filters
     for (label, numbers), *of_ranks in zip(of_label.items(), low, high, strict=True):
         best = sizes[max(numbers, key=lambda number: expected[number])]
         run, factor = entries[numbers[0]].runs[0], targets[label] / best.budget
         largest = max(best.size, run.pairs_read * run.scale)
-        p_best = sum(sizes[number].p_best for number in numbers)
         ends = int(of_ranks[0]), int(of_ranks[1])
         carried = best.epochs * factor, min(int(float(f"{best.size * factor:.3g}")), largest)
-        filters.append(AdvisedFilter(best, targets[label], p_best, ends, *carried))
+        filters.append(AdvisedFilter(best, targets[label], p_best[label], ends, *carried))
         measured = [sizes[number].size for number in numbers]
         if len(measured) > 1 and best.size in (min(measured), max(measured)):
             at_ends.append(label)
