@@ -11,7 +11,7 @@ from benchmark.core.records import warn_of, write_record
 from benchmark.core.sanitize import map_values
 from benchmark.results.protocol import key_of, size_text
 from benchmark.results.report.advice import advise as advise_on
-from benchmark.results.report.advice import chances, find_measure
+from benchmark.results.report.advice import draw_values, find_measure
 from benchmark.results.report.advice_tables import advice_tables
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.frame import headlines
@@ -82,13 +82,13 @@ def given_up(job: Job) -> str:
     for measure in headlines(of_family) if stop is True else [find_measure(of_family, str(stop))]:
         budgets = {run.run_id: run.budget(measure.model) for run in of_family if measure.values(run)}
         smaller = [b for of, b in budgets.items() if of in own and b < int(job.cfg.budget)]
-        runs = [run for run in of_family if smaller and budgets.get(run.run_id) == max(smaller)]
-        for entry, p_best in chances(runs, RunFolders(folders, only=measure), measure) if runs else ():
-            is_own = not own.isdisjoint(run.run_id for run in entry.all_runs)
-            if is_own and not entry.unfiltered and p_best < HOPE:
-                by = f"{entry.label} by {measure.metric} on {measure.evaluation}"
-                reasons.append(f"the P(best) of {by} is {p_best:.1%} at {size_text(max(smaller))}")
-                break
-        else:
+        if not smaller:
             return ""
+        runs = [run for run in of_family if budgets.get(run.run_id) == max(smaller)]
+        entries, drawn = draw_values(runs, RunFolders(folders, only=measure), measure)
+        ours = [entry for entry in entries if not own.isdisjoint(run.run_id for run in entry.all_runs)]
+        if not ours or ours[0].unfiltered or (p_best := drawn.best_filters[ours[0].label]) >= HOPE:
+            return ""
+        by = f"{ours[0].label} by {measure.metric} on {measure.evaluation}"
+        reasons.append(f"the P(best) of {by} is {p_best:.1%} at {size_text(max(smaller))}")
     return f"{' and '.join(reasons)} (task.stop)" if reasons else ""

@@ -18,7 +18,7 @@ from benchmark.results.protocol import key_of, size_text
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.results.report.frame import HEADLINES, Measure, frame
 from benchmark.results.report.leaderboard import REFERENCE, Entry, caveat, group
-from benchmark.results.report.posterior import posterior
+from benchmark.results.report.posterior import Posterior, posterior
 from benchmark.results.result import Result
 
 # P(best) of the choice. Below OPEN the choice is not called the best; below CLEAR the advice names further runs. With
@@ -138,16 +138,17 @@ def advise(
     return _advice(asked, compared, known, targets, notes)
 
 
-def chances(results: Sequence[Result], folders: RunFolders, measure: Measure) -> list[tuple[Entry, float]]:
-    """Return the entries of one budget that compete, each with P(best) of its filter.
+def draw_values(
+    results: Sequence[Result], folders: RunFolders, measure: Measure
+) -> tuple[list[Entry], Posterior]:
+    """Return the entries of one budget that compete and have known noise, and the posterior of their true values.
 
     Raises `UserError` if their noise is unknown, or `random` is not among them.
     """
     compared = compare_entries(measure, [entry for entry in group(results) if entry.competes], folders)
     known = _known(compared, [])
     entries = [compared.entries[index] for index in known]
-    p_best = posterior(compared.comparison, known, [entry.label for entry in entries]).best_filters
-    return [(entry, p_best[entry.label]) for entry in entries]
+    return entries, posterior(compared.comparison, known, [entry.label for entry in entries])
 
 
 def _targets(by_budget: dict[int, dict[str, list[Entry]]], measure: Measure, hours: float) -> dict[str, int]:
