@@ -39,6 +39,7 @@ RANGES = (Cosine, Device, Fraction, NonNegativeFloat, Part, Path, PositiveInt, P
 TYPES: dict[str, Any] = {
     **{requirement(kind): kind for kind in (*TYPE_NAMES, *RANGES)},
     "a list": list[str],
+    "true": Literal[True],
     "a file or a list of files": str | list[str],
     "a list of positive numbers": list[PositiveFloat],
     "a positive number": PositiveFloat,

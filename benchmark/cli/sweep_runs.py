@@ -38,6 +38,7 @@ from benchmark.results.report.table import Table, plain
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Result
 from benchmark.results.results_folders import each_once
+from benchmark.run.advise import check_seeds
 from benchmark.run.config import (
     USER_ERRORS,
     explain,
@@ -81,6 +82,7 @@ def run_sweeps(
     Raises `MistakesError` if a job cannot run; then none does.
     """
     checked = check_jobs(jobs)
+    check_seeds(checked)
     if any(job.composed.plan for job in jobs):
         print_plan((job.name, made) for job, made in zip(jobs, checked, strict=True))
         return 0

@@ -1,21 +1,24 @@
 """Use of results at smaller budgets: ``task=advise``, and ``task.stop``, which leaves out runs at a larger one."""
 
-import math
+import gc
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmark.core.errors import UserError
+from benchmark.core.output_folder import local_copy
 from benchmark.core.paths import portable_paths
 from benchmark.core.records import warn_of, write_record
 from benchmark.core.sanitize import map_values
 from benchmark.results.protocol import key_of, size_text
 from benchmark.results.report.advice import advise as advise_on
-from benchmark.results.report.advice import chances, find_measure
+from benchmark.results.report.advice import draw_values, find_measure
 from benchmark.results.report.advice_tables import advice_tables
 from benchmark.results.report.certainty import RunFolders
+from benchmark.results.report.frame import headlines
 from benchmark.results.report.leaderboard import other_captions
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Result
-from benchmark.results.results_folders import ResultsFolders
+from benchmark.results.results_folders import ResultsFolders, read_runs
 from benchmark.run.config import filter_settings, recorded
 from benchmark.run.identity import make_protocol
 from benchmark.run.job import Job
@@ -32,7 +35,10 @@ def advise(job: Job) -> None:
             "task=advise needs either budget= (samples) or task.hours= (scoring and training), not both"
         )
     source = ResultsFolders([job.results_dir])
+    gc.disable()  # else Python searches the records so far for cycles, again and again
     runs: dict[Path, Result] = source.read(Result)
+    gc.freeze()
+    gc.enable()
     warn_of(source.left_out.values())
     if not runs:
         command = "python -m benchmark filter=random,clip budget=200k,500k seed=0,1"
@@ -46,34 +52,43 @@ def advise(job: Job) -> None:
     print_result(str(path))
 
 
+def check_seeds(jobs: Sequence[Job]) -> None:
+    """Raise `UserError` if ``task.stop`` could not know the noise of training, as all runs have one seed."""
+    jobs = [job for job in jobs if job.cfg.task.get("stop")]
+    if len({job.cfg.budget for job in jobs}) > 1:
+        with local_copy(str(jobs[0].cfg.results_dir), 0) as folder:
+            seeds = {run.seed for run in read_runs(folder)} | {job.seed for job in jobs}
+        if len(seeds) == 1:
+            raise UserError("task.stop needs the noise of training; run two seeds or more: seed=0,1")
+
+
 def given_up(job: Job) -> str:
     """Return why the job's filter is not worth a run, by ``task.stop``; empty if it is.
 
-    The runs at its largest smaller budget decide. `random` and `no_filter` are never given up. Raises `UserError` if
-    the noise of these runs is unknown.
+    Its runs at the largest smaller budget decide, by the metric or by all headline metrics. `random` and `no_filter`
+    are never given up. Raises `UserError` if the noise of these runs is unknown.
     """
-    metric, family = str(job.cfg.task.stop), make_protocol(job).family
+    stop, family = job.cfg.task.stop, make_protocol(job).family
     results: dict[Path, Result] = ResultsFolders([job.results_dir]).read(Result)
     folders = {run.run_id: path.parent / run.run_id for path, run in results.items()}
     of_family = [run for run in results.values() if run.protocol.family == family]
     if not of_family:
         return ""
-    measure = find_measure(of_family, metric)
-    budgets = {run.run_id: run.budget(measure.model) for run in of_family if measure.values(run)}
-    chosen = map_values(recorded(filter_settings(job.cfg)), str, portable_paths), job.choices["selector"]
-    captions = other_captions(recorded(job.cfg))
-    own = {
-        run.run_id
-        for run in of_family
-        if budgets.get(run.run_id, math.inf) < int(job.cfg.budget)
-        and (run.selection.config, run.selection.selector) == chosen
-        and other_captions(run.config) == captions
-    }
-    budget = max((budgets[run_id] for run_id in own), default=0)
-    runs = [run for run in of_family if budgets.get(run.run_id) == budget]
-    for entry, p_best in chances(runs, RunFolders(folders, only=measure), measure) if own else ():
-        is_own = not own.isdisjoint(run.run_id for run in entry.all_runs)
-        if is_own and not entry.unfiltered and p_best < HOPE:
-            at_budget = f"{p_best:.1%} at {size_text(budget)}"
-            return f"the P(best) of {entry.label} by {metric} is {at_budget} (task.stop)"
-    return ""
+    config = map_values(recorded(filter_settings(job.cfg)), str, portable_paths)
+    chosen = config, job.choices["selector"], other_captions(recorded(job.cfg))
+    made = [(of.selection.config, of.selection.selector, other_captions(of.config)) for of in of_family]
+    own = {run.run_id for run, settings in zip(of_family, made, strict=True) if settings == chosen}
+    reasons = list[str]()
+    for measure in headlines(of_family) if stop is True else [find_measure(of_family, str(stop))]:
+        budgets = {run.run_id: run.budget(measure.model) for run in of_family if measure.values(run)}
+        smaller = [b for of, b in budgets.items() if of in own and b < int(job.cfg.budget)]
+        if not smaller:
+            return ""
+        runs = [run for run in of_family if budgets.get(run.run_id) == max(smaller)]
+        entries, drawn = draw_values(runs, RunFolders(folders, only=measure), measure)
+        ours = [entry for entry in entries if not own.isdisjoint(run.run_id for run in entry.all_runs)]
+        if not ours or ours[0].unfiltered or (p_best := drawn.best_filters[ours[0].label]) >= HOPE:
+            return ""
+        by = f"{ours[0].label} by {measure.metric} on {measure.evaluation}"
+        reasons.append(f"the P(best) of {by} is {p_best:.1%} at {size_text(max(smaller))}")
+    return f"{' and '.join(reasons)} (task.stop)" if reasons else ""

@@ -84,8 +84,8 @@ class Advice:
 
 def find_measure(results: Sequence[Result], name: str) -> Measure:
     """Return the measure that a metric's name, or ``evaluation set/metric``, means: on COCO if possible."""
-    rows = [row for row in frame(results) if row.metric.value is not None]
-    named = [row for row in rows if f"/{row.name}".casefold().endswith(f"/{name}".casefold())]
+    rows, ending = [row for row in frame(results) if row.metric.value is not None], f"/{name}".casefold()
+    named = [row for row in rows if f"/{row.name}".casefold().endswith(ending)]
     if not named:
         names = {row.metric.name for row in rows if not row.metric.detail}
         raise UserError(f"the metric {name} is not in these results; {did_you_mean(name, names)}")
@@ -138,24 +138,12 @@ def advise(
     return _advice(asked, compared, known, targets, notes)
 
 
-def chances(results: Sequence[Result], folders: RunFolders, measure: Measure) -> list[tuple[Entry, float]]:
-    """Return the entries of one budget that compete, each with P(best) of its filter: the sum over its sizes.
-
-    Raises `UserError` if their noise is unknown, or `random` is not among them.
-    """
-    entries, drawn = draw_values(results, folders, measure)
-    of_filter = defaultdict[str, float](float)
-    for entry, p_best in zip(entries, drawn.best.tolist(), strict=True):
-        of_filter[entry.label] += p_best
-    return [(entry, of_filter[entry.label]) for entry in entries]
-
-
 def draw_values(
     results: Sequence[Result], folders: RunFolders, measure: Measure
 ) -> tuple[list[Entry], Posterior]:
     """Return the entries of one budget that compete and have known noise, and the posterior of their true values.
 
-    Raises `UserError` as `chances` does.
+    Raises `UserError` if their noise is unknown, or `random` is not among them.
     """
     compared = compare_entries(measure, [entry for entry in group(results) if entry.competes], folders)
     known = _known(compared, [])
@@ -189,7 +177,7 @@ def _known(compared: Compared, notes: list[str]) -> list[int]:
     unknown = [f"{e.label} {size_text(e.size)}" for index, e in enumerate(entries) if index not in known]
     if len(known) < 2:
         raise UserError(
-            f"task.metric={metric} has no scores of single images in these results, so its noise is unknown; choose"
+            f"the metric {metric} has no scores of single images in these results, so its noise is unknown; choose"
             " another metric, or keep the folders of the runs next to their records"
         )
     if not any(entries[index].unfiltered for index in known):
@@ -224,25 +212,24 @@ def _advice(
     measure, entries = compared.measure, [compared.entries[index] for index in known]
     drawn = posterior(compared.comparison, known, [entry.label for entry in entries])
     expected, draws, sizes = drawn.draws.mean(axis=0), drawn.draws, list[AdvisedSize]()
-    for index, entry, p_best in zip(known, entries, drawn.best.tolist(), strict=True):
+    for index, entry, of_size in zip(known, entries, drawn.best.tolist(), strict=True):
         estimate, budget = compared.comparison.estimates[index], entry.runs[0].budget(measure.model)
         place = entry.label, entry.size, budget, budget / entry.size
-        sizes.append(AdvisedSize(*place, estimate.mean, estimate.interval, p_best))
+        sizes.append(AdvisedSize(*place, estimate.mean, estimate.interval, of_size))
     of_label = defaultdict[str, list[int]](list)
     for number, entry in enumerate(entries):
         of_label[entry.label].append(number)
     values = np.stack([draws[:, numbers].max(axis=1) for numbers in of_label.values()], axis=1)
     ranks = 1 + (-values).argsort(axis=1).argsort(axis=1)
     low, high = np.quantile(ranks, (0.025, 0.975), axis=0, method="nearest").tolist()
-    filters, at_ends = list[AdvisedFilter](), list[str]()
+    filters, at_ends, p_best = list[AdvisedFilter](), list[str](), drawn.best_filters
     for (label, numbers), *of_ranks in zip(of_label.items(), low, high, strict=True):
         best = sizes[max(numbers, key=lambda number: expected[number])]
         run, factor = entries[numbers[0]].runs[0], targets[label] / best.budget
         largest = max(best.size, run.pairs_read * run.scale)
-        p_best = sum(sizes[number].p_best for number in numbers)
         ends = int(of_ranks[0]), int(of_ranks[1])
         carried = best.epochs * factor, min(int(float(f"{best.size * factor:.3g}")), largest)
-        filters.append(AdvisedFilter(best, targets[label], p_best, ends, *carried))
+        filters.append(AdvisedFilter(best, targets[label], p_best[label], ends, *carried))
         measured = [sizes[number].size for number in numbers]
         if len(measured) > 1 and best.size in (min(measured), max(measured)):
             at_ends.append(label)

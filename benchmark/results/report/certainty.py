@@ -59,15 +59,16 @@ def read_image_scores(folder: Path, only: Measure | None = None) -> ImageScores:
         return scores
     columns = [table[key].chunk(0) for key in KEYS]
     names = [column.dictionary.to_pylist() for column in columns]
-    codes, kept = [to_numpy(column.indices).astype(np.int64) for column in columns], np.ones(len(table), bool)
+    codes, kept = [to_numpy(column.indices) for column in columns], np.ones(len(table), bool)
     if only:
         wanted = [only.evaluation], (*(count_names(only.metric) or [only.metric]), LABEL)
         for code, known, of in zip(codes, names, wanted, strict=False):
-            kept &= np.isin(code, [index for index, name in enumerate(known) if name in of])
-    sets, of_set = np.unique(codes[0][kept] * len(names[1]) + codes[1][kept], return_inverse=True)
-    used, images = np.unique(codes[2][kept], return_inverse=True)
+            kept &= np.array([name in of for name in known])[code]
+    codes = [code[kept].astype(np.int64) for code in codes]
+    sets, of_set = np.unique(codes[0] * len(names[1]) + codes[1], return_inverse=True)
+    used, images = np.unique(codes[2], return_inverse=True)
     values = to_numpy(table["value"].chunk(0)).astype(float)[kept]
-    order = sorted(range(len(used)), key=lambda index: names[2][used[index]])  # images by their names
+    order = sorted(range(len(used)), key=[names[2][code] for code in used.tolist()].__getitem__)  # by name
     used, images = used[order], np.argsort(order)[images]
     for number, code in enumerate(sets.tolist()):
         rows, metric = of_set == number, names[1][code % len(names[1])]

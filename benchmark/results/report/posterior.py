@@ -30,11 +30,18 @@ class Posterior:
 
     draws: Doubles  # (`DRAWS`, n)
     run_values: Doubles  # by how much one more run of each reduces the expected regret, (n,)
+    filters: Sequence[str]  # the filter of each, n
 
     @property
     def best(self) -> Doubles:
         """The probability of each to be the best, (n,)."""
         return np.bincount(self.draws.argmax(axis=1), minlength=self.draws.shape[1]) / len(self.draws)
+
+    @property
+    def best_filters(self) -> dict[str, float]:
+        """The probability of each filter to be the best: the sum over its sizes."""
+        best, filters = self.best, np.array(self.filters)
+        return {name: float(best[filters == name].sum()) for name in self.filters}
 
 
 def posterior(comparison: Comparison, known: Sequence[int], filters: Sequence[str]) -> Posterior:
@@ -88,7 +95,7 @@ def posterior(comparison: Comparison, known: Sequence[int], filters: Sequence[st
             reduction = of_seeds / (runs + 1)  # of the variance of each mean, by one more run
             of_model = _run_values(expected, prior @ inverse, np.diag(inverse), reduction)
             run_values += number / DRAWS * of_model
-    return Posterior(draws, run_values)
+    return Posterior(draws, run_values, filters)
 
 
 def _run_values(means: Doubles, gain: Doubles, precisions: Doubles, reduction: Doubles) -> Doubles:

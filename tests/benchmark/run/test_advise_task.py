@@ -19,7 +19,7 @@ from benchmark.run.job import Job
 from tests.benchmark.results.report.made_families import Means, family
 from tests.benchmark.results.report.made_results import protocol
 from tests.benchmark.results.report.made_run_folders import Folder
-from tests.command_line import Run
+from tests.command_line import Run, assert_one_line
 from tests.jobs import make_job
 
 CLEAR: Means = {
@@ -183,5 +183,57 @@ def test_a_filter_that_a_smaller_budget_showed_to_be_poor_is_not_run(
     for run in family(tmp_path, {1_000_000: CLEAR, 4_000_000: others}).results:
         settings = recorded(filter_settings(job(run.filter).cfg))
         write_record(tmp_path, replace(run, selection=replace(run.selection, config=settings)))
-    reason = "the P(best) of clip by CIDEr is 0.0% at 1m (task.stop)"
+    reason = "the P(best) of clip by CIDEr on coco is 0.0% at 1m (task.stop)"
     assert given_up(job(name)) == reason * is_left_out
+
+
+RECALL = "text_to_image_R@1"
+RECALLS: dict[str, Means] = {
+    "poor by CIDEr only": {**CLEAR, "clip": {100_000: 0.5, 200_000: 0.6}},
+    "poor by both": CLEAR,
+}
+
+
+@pytest.mark.parametrize(("recalls", "stop", "poor_by"), [
+    ("poor by CIDEr only", "true", []),
+    ("poor by CIDEr only", "CIDEr", ["CIDEr"]),
+    ("poor by CIDEr only", RECALL, []),
+    ("poor by both", "true", ["CIDEr", RECALL]),
+])  # fmt: skip
+def test_stop_true_leaves_out_what_is_poor_by_every_headline_metric(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recalls: str, stop: str, poor_by: list[str]
+) -> None:
+    monkeypatch.setattr(advise_module, "make_protocol", lambda _: protocol())
+    by_cider = family(tmp_path, {1_000_000: CLEAR})
+    by_recall = family(tmp_path / "recall", {1_000_000: RECALLS[recalls]}, metric=RECALL)
+    for run, other in zip(by_cider.results, by_recall.results, strict=True):
+        (tmp_path / run.run_id / "dual_encoder").symlink_to(tmp_path / "recall" / run.run_id / "captioner")
+        settings = recorded(filter_settings(make_job(f"filter={run.filter}").cfg))
+        models = {"captioner": run.downstream["captioner"], "dual_encoder": other.downstream["captioner"]}
+        selection = replace(run.selection, config=settings)
+        write_record(tmp_path, replace(run, downstream=models, selection=selection))
+    typed = f"task.stop={stop}", f"results_dir={tmp_path}", "budget=2000000", "filter=clip"
+    reason = given_up(make_job(*typed, sweep=tmp_path))
+    assert [
+        name for name in ("CIDEr", RECALL) if f"clip by {name} on coco is 0.0% at 1m" in reason
+    ] == poor_by
+    assert bool(reason) == bool(poor_by)
+
+
+def test_stop_needs_two_seeds_before_the_first_run(run: Run, tmp_path: Path) -> None:
+    sweep = ["filter=random,clip", "budget=1m,2m", "plan=true", f"results_dir={tmp_path}"]
+    message = "task.stop needs the noise of training; run two seeds or more: seed=0,1"
+    for stop in ("true", "CIDEr"):
+        assert_one_line(run(*sweep, f"task.stop={stop}"), message)
+    assert run(*sweep).returncode == run(*sweep, "task.stop=true", "seed=0,1").returncode == 0
+    made = family(tmp_path, {1_000_000: {"random": {100_000: 0.1}}})
+    for of_seed in made.results:
+        write_record(tmp_path, of_seed)
+    assert run(*sweep, "task.stop=true").returncode == 0, "results have other seeds"
+
+
+@pytest.mark.parametrize("stop", ["7", "false"])
+def test_stop_is_a_metric_or_true(run: Run, stop: str) -> None:
+    assert_one_line(
+        run("filter=random", f"task.stop={stop}"), f"task.stop={stop} must be true, text, or null"
+    )

@@ -21,9 +21,11 @@ def seeing(run: Result, samples: int, seconds: float) -> Result:
     return replace(run, downstream={"captioner": replace(trained, training=training)})
 
 
-def family(path: Path, of_budgets: Mapping[int, Means], seeds: int = 3, **changes: Any) -> Folder:
-    """Runs with these mean CIDEr values by budget, whose pool has the scale 100."""
-    made = Folder(path)
+def family(
+    path: Path, of_budgets: Mapping[int, Means], seeds: int = 3, metric: str = "CIDEr", **changes: Any
+) -> Folder:
+    """Runs with these mean values of a metric by budget, whose pool has the scale 100."""
+    made = Folder(path, metric)
     for budget, of_filters in of_budgets.items():
         samples = budget // 100
         for name, of_sizes in of_filters.items():
