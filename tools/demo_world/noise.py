@@ -30,8 +30,8 @@ from tools.demo_world.near_duplicates import draw_group, vary_caption
 from tools.demo_world.scenes import ANY_LOOK, DrawnScene, Look, on_display, sample_scene
 
 # The grade of each kind of pair, on the scale of ICC's annotators: 3 describes the image, 2 names something visible,
-# 1 names products, events or people, 0 is abstract. A mismatched caption describes another image, and a parrot's image
-# shows nothing but the caption.
+# 1 names products, events or people, 0 is abstract. A mismatched caption describes another image; a parrot's image
+# shows nothing but its words.
 GRADES = {
     "concrete": 3, "title": 2, "product": 1, "event": 1, "person": 1, "web_string": 1, "abstract": 0, "news": 0,
     MISMATCHED: 0, PARROT: 0,

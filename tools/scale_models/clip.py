@@ -1,7 +1,7 @@
 """A small CLIP in open_clip's `local-dir:` format, trained like the original on noisy pairs, and able to read.
 
-It is trained at 64 pixels without parrots first, then at 128 pixels with parrots as half of each batch. Trained at once
-on all, or on whole batches of parrots in turns with others, it hardly learns to read in the same time.
+It is trained at 64 pixels without parrots first, then at 128 pixels with parrots as half of each batch. Trained at
+once on all, or on whole batches of parrots in turns with others, it hardly learns to read in the same time.
 """
 
 import json

@@ -1,0 +1,64 @@
+"""Learning rates: the best on images that no table shows, and the order of filters at half and at double the rate.
+
+``python -m bench.rates RESULTS`` reads the runs of ``experiment=demo_rates`` and prints Markdown tables.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+from scipy.stats import kendalltau, rankdata
+
+from benchmark.results.report.advice import find_measure
+from benchmark.results.report.table import Table, plain, to_markdown
+from benchmark.results.result import Result
+from benchmark.results.results_folders import read_runs
+
+METRICS = "CIDEr", "text_to_image_R@1"
+Values = dict[float, dict[str, float]]  # of a metric, by learning rate, then by filter
+
+
+def values_at_rates(results: Sequence[Result], name: str) -> tuple[str, Values]:
+    """Return the label of a metric, ``evaluation set/metric``, and its values."""
+    measure = find_measure(results, name)
+    values = defaultdict[float, dict[str, float]](dict)
+    for run in results:
+        if of_run := measure.values(run):
+            rate = float(run.config["downstream"][measure.model]["training"]["lr"])
+            values[rate][run.filter] = measure.signed(fmean(of_run))
+    return f"{measure.label}, {measure.evaluation}", dict(sorted(values.items()))
+
+
+def tables(results: Sequence[Result]) -> list[Table]:
+    """Return the mean rank of each rate over filters, on the tuning set, and the orders of filters at the rates."""
+    made = []
+    for metric in METRICS:
+        label, values = values_at_rates(results, f"tuning/{metric}")
+        filters = sorted(set.intersection(*map(set, values.values())))
+        ranks = rankdata([[-of[name] for of in values.values()] for name in filters], axis=1).mean(axis=0)
+        rows = [
+            plain(f"{rate:g}", *(f"{of[name]:.1f}" for name in filters), f"{rank:.1f}")
+            for (rate, of), rank in zip(values.items(), ranks.tolist(), strict=True)
+        ]
+        made.append(Table(label, ["rate", *filters, "mean rank"], rows))
+    for metric in METRICS:
+        label, values = values_at_rates(results, f"coco/{metric}")
+        filters = sorted(set.intersection(*map(set, values.values())))
+        orders = [[of[name] for name in filters] for of in values.values()]
+        middle = orders[len(orders) // 2]
+        rows = [
+            plain(
+                f"{rate:g}",
+                *(f"{value:.1f}" for value in of),
+                f"{kendalltau(of, middle).statistic:.2f}",
+            )
+            for rate, of in zip(values, orders, strict=True)
+        ]
+        made.append(Table(label, ["rate", *filters, "tau with the middle rate"], rows))
+    return made
+
+
+if __name__ == "__main__":
+    print(to_markdown("Learning rates", "", tables(read_runs(Path(sys.argv[1])))))
