@@ -20,7 +20,7 @@ TINY: dict[str, dict[str, Any]] = {
     "bert": {"captions": 200, "vocabulary": 400, "width": 32, "layers": 1, "heads": 2},
     "roberta": {"captions": 200, "vocabulary": 400, "width": 32, "layers": 1, "heads": 2},
     "llama": {"captions": 100, "vocabulary": 400, "width": 32, "inner": 32, "layers": 1, "heads": 2},
-    "clip": {"pairs": 64, "captions": 200, "vocabulary": 400, "width": 32, "text_layers": 1},
+    "clip": {"first_recipe": RECIPE, "captions": 200, "vocabulary": 400, "width": 32, "text_layers": 1},
     "diffusion": {"pairs": 64, "pictures": 32, "vocabulary": 600, "width": (8, 16), "autoencoder": RECIPE},
     "parser": {"captions": 50, "width": 16, "rows": 50, "hidden": 16},
     "blip": {"pairs": 64, "vocabulary": 200, "width": 32, "layers": 1},

@@ -67,9 +67,7 @@ def _misspell(root: Node, rng: np.random.Generator) -> None:
         node.word = node.word[:at] + wrong + node.word[at + 2 :]
 
 
-def distinct_descriptions(
-    scene: Scene, rng: np.random.Generator, number: int, min_words: int
-) -> list[str]:
+def distinct_descriptions(scene: Scene, rng: np.random.Generator, number: int, min_words: int) -> list[str]:
     """Return the texts of `number` different captions of `scene` with at least `min_words` words."""
     captions: dict[str, None] = {}
     while len(captions) < number:
