@@ -39,7 +39,7 @@ RANGES = (Cosine, Device, Fraction, NonNegativeFloat, Part, Path, PositiveInt, P
 TYPES: dict[str, Any] = {
     **{requirement(kind): kind for kind in (*TYPE_NAMES, *RANGES)},
     "a list": list[str],
-    "true": Literal[True],
+    "true or a metric": bool | str,
     "a file or a list of files": str | list[str],
     "a list of positive numbers": list[PositiveFloat],
     "a positive number": PositiveFloat,

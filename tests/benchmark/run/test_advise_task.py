@@ -232,8 +232,6 @@ def test_stop_needs_two_seeds_before_the_first_run(run: Run, tmp_path: Path) -> 
     assert run(*sweep, "task.stop=true").returncode == 0, "results have other seeds"
 
 
-@pytest.mark.parametrize("stop", ["7", "false"])
-def test_stop_is_a_metric_or_true(run: Run, stop: str) -> None:
-    assert_one_line(
-        run("filter=random", f"task.stop={stop}"), f"task.stop={stop} must be true, text, or null"
-    )
+def test_stop_is_a_metric_or_true(run: Run) -> None:
+    message = "task.stop=7 must be true or a metric, or null"
+    assert_one_line(run("filter=random", "task.stop=7"), message)
