@@ -107,7 +107,7 @@ def hold_out(results: Sequence[Result], folders: RunFolders, measure: Measure, b
 
 
 def tables(held_out: Sequence[HeldOut], best_filter: str) -> list[Table]:
-    """Return the regrets of the rules, what advice said next to what was found, and how the order held."""
+    """Return three tables: regret by rule, P(best) as said and as found, and pairs that keep their order."""
 
     def named(choice: Choice) -> str:
         return f"{choice[0]} at {size_text(choice[1])}"

@@ -1,4 +1,4 @@
-"""Evidence on advice, from made runs of which the order at each budget is known."""
+"""The tables that judge advice, from made runs whose order at each budget is known."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,6 +1,5 @@
 """Use of results at smaller budgets: ``task=advise``, and ``task.stop``, which leaves out runs at a larger one."""
 
-import gc
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,10 +34,7 @@ def advise(job: Job) -> None:
             "task=advise needs either budget= (samples) or task.hours= (scoring and training), not both"
         )
     source = ResultsFolders([job.results_dir])
-    gc.disable()  # else Python searches the records so far for cycles, again and again
     runs: dict[Path, Result] = source.read(Result)
-    gc.freeze()
-    gc.enable()
     warn_of(source.left_out.values())
     if not runs:
         command = "python -m benchmark filter=random,clip budget=200k,500k seed=0,1"
