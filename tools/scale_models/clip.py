@@ -123,7 +123,6 @@ def learn(
     model: Any, collate: "PairCollator", pairs: Dataset[Pair], recipe: Recipe, device: torch.device
 ) -> None:
     """Train `model` in place on `pairs`, each once, computed in bfloat16; `collate` makes batches of them."""
-    model.to(memory_format=torch.channels_last)  # a quarter faster on a CPU
     loader = DataLoader(pairs, recipe.batch, num_workers=recipe.workers, collate_fn=collate)
     fit(model, loader, lambda batch: contrastive_loss(model, batch), recipe, device)
 
@@ -195,11 +194,12 @@ def evaluate(folder: Path, samples: int, seed: int) -> dict[str, float]:
 
 
 def load(folder: Path) -> tuple[Any, PairCollator]:
-    """Return the model in `folder` and the collator for its batches, loaded by open_clip."""
+    """Return the model in `folder`, in channels-last layout (faster on CPUs), and the collator for its batches."""
     import open_clip
 
     name = f"local-dir:{folder}"
     model, _, preprocess = open_clip.create_model_and_transforms(name)
+    model.to(memory_format=torch.channels_last)
     return model.eval(), PairCollator(preprocess, open_clip.get_tokenizer(name))
 
 
