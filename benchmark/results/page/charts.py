@@ -26,7 +26,7 @@ Json = dict[str, Any]
 Styles = Mapping[str, Json]  # lines and markers by label
 # Colours that colour-blind people can distinguish (Okabe and Ito 2008), and a grey.
 BLUE, ORANGE, SKY, GREEN, PINK = "#0072b2", "#d55e00", "#56b4e9", "#009e73", "#cc79a7"
-AMBER, YELLOW, GREY, BROWN, INDIGO = "#e69f00", "#f0e442", "#a0a6ae", "#7a5230", "#4b3f8f"
+AMBER, YELLOW, GREY, BROWN, INDIGO, RED = "#e69f00", "#f0e442", "#a0a6ae", "#7a5230", "#4b3f8f", "#a50026"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, AMBER)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
@@ -41,7 +41,7 @@ BEST = "Large marks are not shown to be worse than the best filter and size at t
 # Kinds of captions by their grade: first the kinds that describe the picture.
 KIND_COLOURS = {
     "concrete": GREEN, "title": SKY, "product": AMBER, "event": ORANGE, "person": BROWN, "web string": GREY,
-    "abstract": YELLOW, "news": PINK, "mismatched": BLUE, "near duplicate": INDIGO,
+    "abstract": YELLOW, "news": PINK, "parrot": RED, "mismatched": BLUE, "near duplicate": INDIGO,
 }  # fmt: skip
 POOL = "the pool"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
