@@ -14,7 +14,7 @@ from tools.demo_world.scenes import DrawnScene, state_of
 
 MULTIPLIER = 47026247687942121848144207491837523525  # PCG64's multiplier
 MAX_POSITION = 1 << 15  # no pair needs more random numbers
-DRAWN_MISMATCHED = 0.048  # fraction of mismatched pairs in the pool that is drawn, copies included
+DRAWN_MISMATCHED = 0.0519  # fraction of mismatched pairs in the pool that is drawn, copies included
 THING = pa.struct(
     [
         ("kind", pa.string()), ("colour", pa.string()), ("size", pa.string()), ("pattern", pa.string()),
