@@ -32,7 +32,7 @@ from tools.demo_world.scenes import sample_scene
 from tools.demo_world.shipped import FIRST_INDEX
 from tools.demo_world.words import OUT_PATTERNS
 
-SETS = {"coco": 4, "nocaps": 2, "flickr30k": 3}
+SETS = {"coco": 4, "nocaps": 2, "flickr30k": 3, "tuning": 2}
 CONFIG = DemoConfig(
     pairs=50, shard_size=20, image_size=128, jpeg_quality=88, seed=0, consistency=0.5, mismatched=0.05, cut=None,
     evaluation=SETS,
@@ -94,7 +94,7 @@ def test_pairs_that_are_not_mismatched_show_the_scene_of_their_caption(tmp_path)
         for share, rows in worlds.items()
     }
     assert set() == wrong[0.0] < wrong[0.01] < wrong[0.05]
-    assert len(wrong[0.01]) / PAIRS == pytest.approx(0.01, rel=0.05)
+    assert len(wrong[0.01]) / PAIRS == pytest.approx(0.01, rel=0.11)  # three deviations
     for row, other in zip(worlds[0.0], worlds[0.05], strict=True):
         assert row["words"] == other["words"]
         assert (row == other) == (other["mismatched_from"] == 0)
@@ -183,17 +183,18 @@ def test_settings_and_versions_make_another_demo(monkeypatch):
 
 def test_evaluation_sets_load_as_the_originals(root):
     sets, uses = root / "evalsets", {"captioning": True, "retrieval": True}
-    images = {"coco": sets / "coco", "flickr30k": sets / "flickr30k" / "flickr30k-images"}
+    images = {name: sets / name for name in ("coco", "tuning")}
+    images["flickr30k"] = sets / "flickr30k" / "flickr30k-images"
     loaded = [
         karpathy(name, f"{sets}/{name}/dataset_{name}.json", str(of), **uses) for name, of in images.items()
     ]
     annotations = sets / "nocaps" / "nocaps_val_4500_captions.json"
     loaded.append(coco_captions("nocaps", str(annotations), str(sets / "nocaps" / "images"), **uses))
-    assert [len(found) for found in loaded] == [4, 3, 6]
+    assert [len(found) for found in loaded] == [4, 2, 3, 6]
     for item in [item for found in loaded for item in found.items]:
         assert item.load().size == (128, 128)
         assert len(set(item.references)) == 5
-    domains = [item.domain for item in loaded[2].items]
+    domains = [item.domain for item in loaded[3].items]
     assert domains == ["in-domain"] * 2 + ["near-domain"] * 2 + ["out-domain"] * 2
     for i in range(2):
         first = sample_scene(generator("evaluation", FIRST_INDEX["out"] + i, 0), "out").things[0]
@@ -203,5 +204,5 @@ def test_evaluation_sets_load_as_the_originals(root):
 def test_no_evaluation_image_is_in_the_pool_or_in_another_set(root):
     evaluation = [p.read_bytes() for p in (root / "evalsets").rglob("*.jpg")]
     pool = [files["jpg"] for shard in range(3) for files in read_shard(root, shard).values()]
-    assert len(evaluation) == 4 + 6 + 3
-    assert len({*evaluation, *pool}) == 13 + 50
+    assert len(evaluation) == 4 + 6 + 3 + 2
+    assert len({*evaluation, *pool}) == 15 + 50
