@@ -19,7 +19,8 @@ from tools.demo_world.mix import Mix
 pytestmark = needs_extra("ocr")
 
 COUNT = 64
-MIX = Mix({"concrete": 0.6, "product": 0.3, "parrot": 0.1}, {"none": 0.4, "stray": 0.2, "words": 0.4}, 0.5)
+# Half parrots: other texts have altered words, which are read as the usual ones (.72 of 211 exactly).
+MIX = Mix({"concrete": 0.4, "product": 0.1, "parrot": 0.5}, {"none": 0.8, "stray": 0.1, "words": 0.1}, 0.5)
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +58,14 @@ def test_text_of_the_demo_is_found_and_read_and_little_else(demo, spotted) -> No
     found = np.array([bool(areas) for areas in polygons])
     sure = np.array([any(line.confidence >= 0.8 and line.text for line in of_image) for of_image in lines])
     assert 16 < has_text.sum() < 48
-    assert found[has_text].mean() > 0.9  # .98 of 300 other images; of these .97 are read
+    assert found[has_text].mean() > 0.95
     assert found[~has_text].mean() < 0.35  # of drawings: a row of stripes passes for letters
-    assert sure[has_text].mean() > 0.9
+    assert sure[has_text].mean() > 0.95
     assert sure[~has_text].mean() < 0.12
     wanted = [(word, text_of(of)) for text, of in zip(demo[1], lines, strict=True) for word in text.split()]
     assert len(wanted) > 40
-    # Words with an altered letter or case are read as the usual word: of 211 others .72, and .87 gaps aside.
-    assert np.mean([word in " ".join(of).split() for word, of in wanted]) > 0.65
-    assert np.mean([word in "".join(of) for word, of in wanted]) > 0.8
+    assert np.mean([word in " ".join(of).split() for word, of in wanted]) > 0.8
+    assert np.mean([word in "".join(of) for word, of in wanted]) > 0.9  # gaps between words aside
 
 
 def test_batches_and_mixed_sizes_change_nothing(spotter, demo, spotted) -> None:

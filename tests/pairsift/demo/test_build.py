@@ -94,7 +94,8 @@ def test_pairs_that_are_not_mismatched_show_the_scene_of_their_caption(tmp_path)
         for share, rows in worlds.items()
     }
     assert set() == wrong[0.0] < wrong[0.01] < wrong[0.05]
-    assert len(wrong[0.01]) / PAIRS == pytest.approx(0.01, rel=0.11)  # three deviations
+    assert len(wrong[0.05]) / PAIRS == pytest.approx(0.05, rel=0.05)
+    assert len(wrong[0.01]) / PAIRS == pytest.approx(0.01, rel=0.11)  # three deviations of 800 pairs
     for row, other in zip(worlds[0.0], worlds[0.05], strict=True):
         assert row["words"] == other["words"]
         assert (row == other) == (other["mismatched_from"] == 0)

@@ -31,7 +31,7 @@ def test_shipped_weights_are_small_half_precision_safetensors() -> None:
         ("vit", "AutoModelForImageClassification", "ViT", supervised_pretraining.evaluate, 64),
         ("gpt2", "AutoModelForCausalLM", "GPT2LMHeadModel", gpt2.evaluate, 200),
         ("llama", "AutoModelForCausalLM", "LlamaForCausalLM", llama.evaluate, 100),
-        ("bert", "AutoModel", "BertModel", masked_lm.evaluate, 200),
+        ("bert", "AutoModel", "BertModel", masked_lm.evaluate, 1000),
         ("roberta", "AutoModelForSequenceClassification", "Roberta", masked_lm.evaluate, 200),
     ],
 )
@@ -48,7 +48,7 @@ def test_models_load_like_the_originals_and_beat_chance(
         assert figures["place"] > 0.9  # of 12
         assert figures["thing"] > 0.35  # of 46; the most frequent ones as a guess find about a fifth
     elif name in ("bert", "roberta"):
-        assert figures["masked_word_accuracy"] > 0.15
+        assert figures["masked_word_accuracy"] > {"bert": 0.2, "roberta": 0.15}[name]
     else:
         assert figures["perplexity"] < figures["uniform"] / {"gpt2": 20, "llama": 50}[name]
 
