@@ -34,7 +34,8 @@ def values_at_rates(results: Sequence[Result], name: str) -> tuple[str, Values]:
 def tables(results: Sequence[Result]) -> list[Table]:
     """Return the mean rank of each rate over filters, on the tuning set, and the orders of filters at the rates."""
     made = []
-    for metric in METRICS:
+    sets = {evaluation for run in results for of in run.downstream.values() for evaluation in of.evaluations}
+    for metric in METRICS if "tuning" in sets else ():
         label, values = values_at_rates(results, f"tuning/{metric}")
         filters = sorted(set.intersection(*map(set, values.values())))
         ranks = rankdata([[-of[name] for of in values.values()] for name in filters], axis=1).mean(axis=0)
@@ -43,7 +44,7 @@ def tables(results: Sequence[Result]) -> list[Table]:
             for (rate, of), rank in zip(values.items(), ranks.tolist(), strict=True)
         ]
         made.append(Table(label, ["rate", *filters, "mean rank"], rows))
-    for metric in METRICS:
+    for metric in METRICS if "coco" in sets else ():
         label, values = values_at_rates(results, f"coco/{metric}")
         filters = sorted(set.intersection(*map(set, values.values())))
         orders = [[of[name] for name in filters] for of in values.values()]

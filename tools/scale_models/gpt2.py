@@ -25,7 +25,7 @@ class GPT2Training:
     layers: int = 3
     heads: int = 4
     positions: int = 128
-    vocabulary: int = 8192  # 1.7 tokens a word of the pool's captions; with 2,560 it is 2.2, and most names start with one letter
+    vocabulary: int = 8192  # 1.7 tokens a word; at 2,560 2.2, and the first token of most names is one letter
     captions: int = 200_000
     scenes: int = 40_000
     recipe: Recipe = field(default_factory=lambda: Recipe(steps=5000, batch=16, lr=2e-3))
