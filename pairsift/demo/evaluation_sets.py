@@ -1,6 +1,6 @@
 """Writes the demo's evaluation sets in the file formats of COCO (Karpathy splits), NoCaps and Flickr30k.
 
-A fourth set, "tuning", has COCO's format: settings such as learning rates are chosen on it, so that no table shows it.
+A fourth set, "tuning", has COCO's format. Settings such as learning rates are chosen on it, so no table shows it.
 """
 
 import json

@@ -10,6 +10,7 @@ import logging
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +113,7 @@ def _painted(image: Pixels, rows: npt.NDArray[np.bool_]) -> Pixels:
 
 @torch.no_grad()
 def _cosines(
-    model: torch.nn.Module, collate: clip.PairCollator, images: list[Pixels], texts: list[str]
+    model: Any, collate: clip.PairCollator, images: list[Pixels], texts: list[str]
 ) -> npt.NDArray[np.float64]:
     pixels = torch.stack([collate.preprocess(Image.fromarray(image)) for image in images])
     pairs = zip(pixels.split(200), collate.tokenizer(texts).split(200), strict=True)
