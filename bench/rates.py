@@ -20,45 +20,49 @@ METRICS = "CIDEr", "text_to_image_R@1"
 Values = dict[float, dict[str, float]]  # of a metric, by learning rate, then by filter
 
 
-def values_at_rates(results: Sequence[Result], name: str) -> tuple[str, Values]:
-    """Return the label of a metric, ``evaluation set/metric``, and its values."""
+def tables(results: Sequence[Result]) -> list[Table]:
+    """Return the mean rank of each rate over filters, on the tuning set, and the orders of filters at the rates.
+
+    A table without runs is left out.
+    """
+    sets = {evaluation for run in results for of in run.downstream.values() for evaluation in of.evaluations}
+    kinds = {"tuning": mean_ranks, "coco": orders}
+    return [table(results, metric) for name, table in kinds.items() if name in sets for metric in METRICS]
+
+
+def mean_ranks(results: Sequence[Result], metric: str) -> Table:
+    """Return a metric of each filter on the tuning set by rate, and the mean rank of the rate over filters."""
+    label, filters, values = values_at_rates(results, f"tuning/{metric}")
+    ranks = rankdata([[-of[name] for of in values.values()] for name in filters], axis=1).mean(axis=0)
+    rows = [
+        plain(f"{rate:g}", *(f"{of[name]:.1f}" for name in filters), f"{rank:.1f}")
+        for (rate, of), rank in zip(values.items(), ranks.tolist(), strict=True)
+    ]
+    return Table(label, ["rate", *filters, "mean rank"], rows)
+
+
+def orders(results: Sequence[Result], metric: str) -> Table:
+    """Return a metric of each filter on COCO by rate, and the tau of their order with that at the middle rate."""
+    label, filters, values = values_at_rates(results, f"coco/{metric}")
+    at_rates = [[of[name] for name in filters] for of in values.values()]
+    middle = at_rates[len(at_rates) // 2]
+    rows = [
+        plain(f"{rate:g}", *(f"{value:.1f}" for value in of), f"{kendalltau(of, middle).statistic:.2f}")
+        for rate, of in zip(values, at_rates, strict=True)
+    ]
+    return Table(label, ["rate", *filters, "tau with the middle rate"], rows)
+
+
+def values_at_rates(results: Sequence[Result], name: str) -> tuple[str, list[str], Values]:
+    """Return the label of a metric, ``evaluation set/metric``, the filters with runs at all rates, and its values."""
     measure = find_measure(results, name)
     values = defaultdict[float, dict[str, float]](dict)
     for run in results:
         if of_run := measure.values(run):
             rate = float(run.config["downstream"][measure.model]["training"]["lr"])
             values[rate][run.filter] = measure.signed(fmean(of_run))
-    return f"{measure.label}, {measure.evaluation}", dict(sorted(values.items()))
-
-
-def tables(results: Sequence[Result]) -> list[Table]:
-    """Return the mean rank of each rate over filters, on the tuning set, and the orders of filters at the rates."""
-    made = []
-    sets = {evaluation for run in results for of in run.downstream.values() for evaluation in of.evaluations}
-    for metric in METRICS if "tuning" in sets else ():
-        label, values = values_at_rates(results, f"tuning/{metric}")
-        filters = sorted(set.intersection(*map(set, values.values())))
-        ranks = rankdata([[-of[name] for of in values.values()] for name in filters], axis=1).mean(axis=0)
-        rows = [
-            plain(f"{rate:g}", *(f"{of[name]:.1f}" for name in filters), f"{rank:.1f}")
-            for (rate, of), rank in zip(values.items(), ranks.tolist(), strict=True)
-        ]
-        made.append(Table(label, ["rate", *filters, "mean rank"], rows))
-    for metric in METRICS if "coco" in sets else ():
-        label, values = values_at_rates(results, f"coco/{metric}")
-        filters = sorted(set.intersection(*map(set, values.values())))
-        orders = [[of[name] for name in filters] for of in values.values()]
-        middle = orders[len(orders) // 2]
-        rows = [
-            plain(
-                f"{rate:g}",
-                *(f"{value:.1f}" for value in of),
-                f"{kendalltau(of, middle).statistic:.2f}",
-            )
-            for rate, of in zip(values, orders, strict=True)
-        ]
-        made.append(Table(label, ["rate", *filters, "tau with the middle rate"], rows))
-    return made
+    filters = sorted(set.intersection(*map(set, values.values())))
+    return f"{measure.label}, {measure.evaluation}", filters, dict(sorted(values.items()))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from benchmark.results.report.table import publish
 from benchmark.results.result import Result
 from benchmark.run.config import CONF
 from pairsift.demo.worlds import WORLDS
-from pairsift.studies.findings import SEVERAL, rank_agreement_tables
+from pairsift.studies.findings import FINDINGS, SEVERAL, rank_agreement_tables
 from pairsift.studies.report import Studies
 from tests.benchmark.results.report.made_results import texts
 
@@ -165,6 +165,20 @@ def test_numbers_in_sentences_are_those_of_the_results() -> None:
     for file, quoted in {LEADERBOARD: in_leaderboard, REPORT: quoted_bartlett_tests()}.items():
         text = " ".join((CONF.parent / file).read_text().split())
         assert [quote for quote in quoted if quote not in text] == [], file
+
+
+def test_claims_over_the_changes_end_with_the_published_results() -> None:
+    section = (CONF.parent / LEADERBOARD).read_text("utf-8").split("## Which change moved which claim")[1]
+    rows = [line.strip("| ").split(" | ") for line in section.split("\n## ")[0].splitlines()]
+    expected = {}
+    for finding in FINDINGS:
+        if finding.sizes == (200_000, 200_000):
+            names = finding.better, finding.worse
+            runs = [next(run for run in entries_at(200_000)[name].runs if run.seed == 0) for name in names]
+            one, other = (float(np.mean(finding.measure.values(run))) for run in runs)
+            text = f"{one:.1f}, {other:.1f}"
+            expected[finding.claim] = f"**{text}**" if one > other else text
+    assert {row[0]: row[-1] for row in rows if row[0] in expected} == expected
 
 
 def test_published_tables_are_current() -> None:
