@@ -1,4 +1,4 @@
-"""The demo's leaderboard in worlds that differ in one of its settings, with the ICC paper's claims."""
+"""The demo's leaderboard in worlds with more or fewer mismatched pairs, with the ICC paper's claims."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,25 +10,24 @@ from benchmark.results.report.table import Cell, Table, plain
 from benchmark.results.result import Result
 from pairsift.studies.findings import CIDER, FINDINGS, MIDDLE, RECALL
 
-SETTINGS = ("consistency", "mismatched")  # of the demo
 MEASURES = (CIDER, RECALL)
 ONE_SEED = "One seed: no difference between two values of a row is tested."
-Worlds = dict[float, dict[str, Result]]  # by the value of a setting, then by filter
+Worlds = dict[float, dict[str, Result]]  # by the fraction of mismatched pairs, then by filter
 
 
-def worlds(results: Iterable[Result], setting: str) -> Worlds:
-    """Return runs at 200k with the first seed that differ only in this setting of the demo and in their filter.
+def worlds(results: Iterable[Result]) -> Worlds:
+    """Return runs at 200k with the first seed that differ only in ``pool.demo.mismatched`` and in their filter.
 
-    Of several such families the one with the most values is returned; an empty one if none has two. A filter with
+    Of several such families the one with the most fractions is returned; an empty one if none has two. A filter with
     several settings or selectors in the family is left out.
     """
     families = defaultdict[str, list[tuple[float, Result]]](list)
     for run in sorted(results, key=lambda run: -run.seed):
         demo = run.config.get("pool", {}).get("demo")
-        if demo is not None and run.size == MIDDLE and setting in demo:
+        if demo is not None and run.size == MIDDLE and "mismatched" in demo:
             drawn = dict(demo)
             facts = {name: fact for name, fact in run.protocol.facts.items() if name != "pool"}
-            value = drawn.pop(setting)
+            value = drawn.pop("mismatched")
             families[hash_json([facts, drawn], 12)].append((value, run))
     largest = max(families.values(), key=lambda family: len({value for value, _ in family}), default=[])
     variants = defaultdict[str, set[str]](set)
@@ -42,20 +41,20 @@ def worlds(results: Iterable[Result], setting: str) -> Worlds:
 
 
 def world_tables(results: Sequence[Result]) -> dict[str, list[Table]]:
-    """Return both measures of each filter by value of each setting, and the paper's claims by mismatched pairs."""
-    tables = {name: _values(worlds(results, name), name) for name in SETTINGS}
-    tables["claims"] = _claims(worlds(results, "mismatched"))
+    """Return both measures of each filter, and the paper's claims, by the fraction of mismatched pairs."""
+    of_worlds = worlds(results)
+    tables = {"mismatched": _values(of_worlds), "claims": _claims(of_worlds)}
     return {name: [table] for name, table in tables.items() if table.rows}
 
 
-def _values(of_worlds: Worlds, setting: str) -> Table:
+def _values(of_worlds: Worlds) -> Table:
     header = [f"{measure.label}, {value:g}" for measure in MEASURES for value in of_worlds]
     rows = [
         [name, *(m.text(fmean(m.values(of[name]))) for m in MEASURES for of in of_worlds.values())]
         for name in shared_filters(of_worlds)
     ]
     rows.sort(key=lambda row: -float(row[1]))
-    return Table(f"Worlds by {setting}", ["filter", *header], [plain(*row) for row in rows], [ONE_SEED])
+    return Table("Worlds by mismatched pairs", ["filter", *header], [plain(*row) for row in rows], [ONE_SEED])
 
 
 def _claims(of_worlds: Worlds) -> Table:

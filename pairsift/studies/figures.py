@@ -291,7 +291,7 @@ def mismatched_pairs(results: str) -> str:
     `results` is a folder of results. Raises `UserError` if they are of one world.
     """
     require("studies", "matplotlib")
-    of_worlds = worlds(read_runs(Path(results)), "mismatched")
+    of_worlds = worlds(read_runs(Path(results)))
     if not of_worlds:
         raise UserError(
             f"figure.results={results} has no runs of several worlds; run pool.demo.mismatched=0.001,0.05 size=200k"

@@ -37,7 +37,7 @@ def test_only_runs_that_differ_in_the_setting_are_put_beside_each_other() -> Non
     other_models = replace(run("icc", 0.9, 0.9, mismatched=0.01), protocol=protocol(precision="bf16"))
     uncut = run("icc", 0.9, 0.9, mismatched=0.02, cut=False)
     larger = replace(run("icc", 0.9, 0.9, mismatched=0.03), size=500_000)
-    found = worlds([*RUNS, other_models, uncut, larger], "mismatched")
+    found = worlds([*RUNS, other_models, uncut, larger])
     assert {value: sorted(of) for value, of in found.items()} == {
         0.0: ["icc", "pacscore", "random"],
         0.05: ["icc", "pacscore"],
@@ -45,11 +45,11 @@ def test_only_runs_that_differ_in_the_setting_are_put_beside_each_other() -> Non
     assert found[0.05]["icc"].seed == 0
     other = run("icc", 0.9, 0.9, mismatched=0.0)
     other = replace(other, selection=replace(other.selection, config={"_target_": "icc", "minimum": 1}))
-    assert {value: sorted(of) for value, of in worlds([*RUNS, other], "mismatched").items()} == {
+    assert {value: sorted(of) for value, of in worlds([*RUNS, other]).items()} == {
         0.0: ["pacscore", "random"],
         0.05: ["pacscore"],
     }
-    assert worlds(RUNS, "consistency") == worlds(RUNS[:3], "mismatched") == {}
+    assert worlds(RUNS[:3]) == {}
 
 
 def test_values_and_claims_of_each_world() -> None:
