@@ -46,6 +46,7 @@ def own_run(folder: Path) -> list[str]:
     return [
         "filter=my_filters:NearLength", "selector=my_selectors:Lowest", "metrics=[my_metrics:Words]",
         "downstream=[captioner,my_models:CaptionLength]", "downstream.captioner.training.samples_seen=40",
+        "downstream.captioner.training.lr=2e-4",  # at the demo's rate these steps teach it to write nothing
         *(f"downstream.caption_length.training.{name}={value}" for name, value in training.items()),
         "evalset=my_sets:csv_captions", *(f"evalset.csv_captions.{name}={evalset[name]}" for name in evalset),
         "engine.workers=1", "results_dir=results",

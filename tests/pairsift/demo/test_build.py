@@ -58,7 +58,7 @@ def test_two_processes_write_the_same_bytes_as_one(root, cache):
     again = ensure_demo(CONFIG, workers=2)
     assert again != root
     assert digests(again) == digests(root)
-    assert len(digests(root)) == 9 + 4 + 6 + 3 + 3
+    assert len(digests(root)) == 10 + 4 + 6 + 3 + 2 + 3
 
 
 @pytest.mark.parametrize(
