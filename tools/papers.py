@@ -26,8 +26,8 @@ the demo; or why there is none. `pairsift` is `python -m benchmark`. FOLDER, FIL
 what a command without `task=` would run and download. `pairsift task=report` afterwards makes the tables.
 
 A star marks tables with their printed digits in `pairsift/studies/published`, which the report shows below ours.
-*Our readings* are decisions that a paper leaves open. Metrics on the demo that are not ICC's are of its draw before this
-one. `python -m tools.papers` writes this page from `docs/papers`.
+*Our readings* are decisions that a paper leaves open. Metrics on the demo that are not ICC's are of an earlier
+draw. `python -m tools.papers` writes this page from `docs/papers`.
 """
 
 

@@ -3,7 +3,6 @@
 from functools import cache
 
 import numpy as np
-import pyarrow.parquet as pq
 from scipy.stats import bartlett
 
 from benchmark.core.paths import REFERENCE_RESULTS
@@ -15,7 +14,6 @@ from benchmark.results.report.leaderboard_tables import size_table, summary_boar
 from benchmark.results.report.table import publish
 from benchmark.results.result import Result
 from benchmark.run.config import CONF
-from pairsift.demo.worlds import WORLDS
 from pairsift.studies.findings import FINDINGS, SEVERAL, rank_agreement_tables
 from pairsift.studies.report import Studies
 from tests.benchmark.results.report.made_results import texts
@@ -111,6 +109,7 @@ def quoted_means_and_counts() -> list[str]:
     passing = action.selection.scored / action.pairs_read
     recall = of_metric[RECALL]
     return [
+        f"`results/reference` has {len(results())} of the 153 runs of `experiment=demo_grid`",
         f"{one}, {two} and {three} rows are above it",
         f"ICC has {recall['icc']:.1f} and PACScore {recall['pacscore']:.1f}",
         f"random 2,000 of the {passing:.0%} that pass",
@@ -172,7 +171,12 @@ def test_filters_of_text_have_their_distance_to_random() -> None:
 
     of_kept = {name: entries_at(200_000)[name].runs[0] for name in OF_TEXT}
     expected = [
-        [name, *distance(CIDER, name), *distance(RECALL, name), f"{100 * run.kept.get('parrot', 0) / run.k:.1f}%"]
+        [
+            name,
+            *distance(CIDER, name),
+            *distance(RECALL, name),
+            f"{100 * run.kept.get('parrot', 0) / run.k:.1f}%",
+        ]
         for name, run in of_kept.items()
     ]
     assert published_rows("Filters of text in images")[2:] == expected
