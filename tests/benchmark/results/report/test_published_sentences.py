@@ -96,6 +96,7 @@ def test_filters_are_better_as_stated() -> None:
 def quoted_p_values() -> list[str]:
     of_icc, of_vba = (" and ".join(p_of(CIDER, name, of) for name in BOTH) for of in ("icc", "vba"))
     return [
+        f"(p {p_of(CIDER, 'icc', 'sba')} for ICC over SBA, all others below .001, corrected)",
         f"not shown to be better than ICC (p {of_icc}) or VBA (p {of_vba}) by CIDEr",
         f"Here CLIP is below random, but not shown to be (p {p_of(CIDER, 'random', 'clip')})",
     ]
