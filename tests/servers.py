@@ -55,6 +55,7 @@ class Behaviour:
 
 class _Handler(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer waits 40 ms for a client's delayed acknowledgement
 
     def __init__(self, *arguments: Any, behaviour: Behaviour, **named: Any) -> None:
         self.behaviour = behaviour
