@@ -14,7 +14,9 @@ from benchmark.results.report.leaderboard_tables import size_table, summary_boar
 from benchmark.results.report.table import publish
 from benchmark.results.result import Result
 from benchmark.run.config import CONF
+from pairsift.studies.demo_worlds import worlds
 from pairsift.studies.findings import FINDINGS, SEVERAL, rank_agreement_tables
+from pairsift.studies.findings import RECALL as AT_ONE
 from pairsift.studies.report import Studies
 from tests.benchmark.results.report.made_results import texts
 
@@ -118,6 +120,46 @@ def quoted_means_and_counts() -> list[str]:
     ]  # fmt: skip
 
 
+def quoted_sizes() -> list[str]:
+    at = {
+        size: [means(metric, size) for metric in METRICS] for size in (100_000, 200_000, 500_000, 2_000_000)
+    }
+    grown = [
+        "{:.1f} to {:.1f} and {:.1f}".format(*(at[size][RECALL][name] for size in sorted(at)[:3]))
+        for name in ("icc", "random")
+    ]
+    shares = [
+        f"{at[100_000][RECALL][name] / at[500_000][RECALL][name]:.2f}".lstrip("0")
+        for name in ("icc", "pacscore", "clip")
+    ]
+    captions = [
+        f"{at[2_000_000][CIDER][name]:.1f}, not {at[500_000][CIDER][name]:.1f}" for name in ("icc", "clip")
+    ]
+    of_oracle = sorted(
+        headlines([*entries_at(200_000).values()])[RECALL].values(entries_at(200_000)["oracle"])
+    )
+    return [
+        "ICC's from {}, random's from {}".format(*grown),
+        "ICC's at 100k is {} of that at 500k, PACScore's {}, CLIP's {}".format(*shares),
+        "(ICC {}), except for CLIP's ({})".format(*captions),
+        f"(VBA {at[2_000_000][ZERO_SHOT]['vba']:.1f})",
+        "One of the oracle's three seeds has {:.1f}, the others {:.1f} and {:.1f}".format(*of_oracle),
+    ]
+
+
+def quoted_mismatched_pairs() -> tuple[str, str]:
+    """Sentences of the leaderboard and of README."""
+    few, many = (
+        {name: float(np.mean(AT_ONE.values(run))) for name, run in of.items()}
+        for of in worlds(results()).values()
+    )
+    vba, sba = ((few[name], many[name]) for name in ("vba", "sba"))
+    of_both = [f"{one:.1f} and {other:.1f}" for one, other in zip(vba, sba, strict=True)]
+    return "R@1 of VBA and SBA falls from {} to {}".format(
+        *of_both
+    ), f"VBA's R@1 is {vba[1]:.1f}, not {vba[0]:.1f}"
+
+
 def quoted_rank_agreements() -> list[str]:
     rows = [(row[0], row[1], row[3].replace("0.", ".")) for row in texts(rank_agreement_tables(results())[0])]
     taus, recall = {(of, metric): tau for of, metric, tau in rows}, "text-to-image R@1 (%)"
@@ -153,8 +195,11 @@ def quoted_bartlett_tests() -> list[str]:
 
 
 def test_numbers_in_sentences_are_those_of_the_results() -> None:
-    in_leaderboard = quoted_p_values() + quoted_means_and_counts() + quoted_rank_agreements()
-    for file, quoted in {LEADERBOARD: in_leaderboard, REPORT: quoted_bartlett_tests()}.items():
+    in_leaderboard = quoted_p_values() + quoted_means_and_counts() + quoted_sizes() + quoted_rank_agreements()
+    of_worlds, in_readme = quoted_mismatched_pairs()
+    in_leaderboard.append(of_worlds)
+    quotes = {README: [in_readme], LEADERBOARD: in_leaderboard, REPORT: quoted_bartlett_tests()}
+    for file, quoted in quotes.items():
         text = " ".join((CONF.parent / file).read_text().split())
         assert [quote for quote in quoted if quote not in text] == [], file
 
