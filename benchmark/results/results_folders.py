@@ -72,7 +72,7 @@ def _identity(run: Record) -> str:
     """Return what makes a run the same as another one, whatever its id; of other records, the id."""
     if not isinstance(run, Result):
         return run.run_id
-    settings, trainings = settings_of(run), run.config.get("downstream", {})
+    settings, trainings = settings_of(run.config, run.selection.config), run.config.get("downstream", {})
     trained = {n: trainings.get(n, {}).get("training", {}).get("seed", run.seed) for n in run.downstream}
     if any(name.startswith("captions.") for name in settings):
         # Settings have the names of files with other captions; the name of a training depends on their content.

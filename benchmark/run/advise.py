@@ -1,20 +1,19 @@
 """Use of results at smaller budgets: ``task=advise``, and ``task.stop``, which leaves out runs at a larger one."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import local_copy
-from benchmark.core.paths import portable_paths
 from benchmark.core.records import warn_of, write_record
-from benchmark.core.sanitize import map_values
 from benchmark.results.protocol import key_of, size_text
 from benchmark.results.report.advice import advise as advise_on
 from benchmark.results.report.advice import draw_values, find_measure
 from benchmark.results.report.advice_tables import advice_tables
 from benchmark.results.report.certainty import RunFolders
 from benchmark.results.report.frame import headlines
-from benchmark.results.report.leaderboard import other_captions
+from benchmark.results.report.leaderboard import REFERENCES, settings_of
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Result
 from benchmark.results.results_folders import ResultsFolders, read_runs
@@ -23,6 +22,7 @@ from benchmark.run.identity import make_protocol
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 
+log = logging.getLogger(__name__)
 HOPE = 0.05  # a filter with a lower P(best) at a smaller budget is not run at a larger one
 
 
@@ -62,18 +62,23 @@ def given_up(job: Job) -> str:
     """Return why the job's filter is not worth a run, by ``task.stop``; empty if it is.
 
     Its runs at the largest smaller budget decide, by the metric or by all headline metrics. `random` and `no_filter`
-    are never given up. Raises `UserError` if the noise of these runs is unknown.
+    are never given up, nor is a filter while the noise of these runs is unknown.
     """
-    stop, family = job.cfg.task.stop, make_protocol(job).family
+    stop, name, selector = job.cfg.task.stop, job.choices["filter"], job.choices["selector"]
+    if name in REFERENCES:
+        return ""
+    family = make_protocol(job).family
     results: dict[Path, Result] = ResultsFolders([job.results_dir]).read(Result)
     folders = {run.run_id: path.parent / run.run_id for path, run in results.items()}
     of_family = [run for run in results.values() if run.protocol.family == family]
     if not of_family:
         return ""
-    config = map_values(recorded(filter_settings(job.cfg)), str, portable_paths)
-    chosen = config, job.choices["selector"], other_captions(recorded(job.cfg))
-    made = [(of.selection.config, of.selection.selector, other_captions(of.config)) for of in of_family]
-    own = {run.run_id for run, settings in zip(of_family, made, strict=True) if settings == chosen}
+    chosen = name, selector, settings_of(recorded(job.cfg), recorded(filter_settings(job.cfg)))
+    own = {
+        run.run_id
+        for run in of_family
+        if (run.filter, run.selection.selector, settings_of(run.config, run.selection.config)) == chosen
+    }
     reasons = list[str]()
     for measure in headlines(of_family) if stop is True else [find_measure(of_family, str(stop))]:
         budgets = {run.run_id: run.budget(measure.model) for run in of_family if measure.values(run)}
@@ -81,7 +86,11 @@ def given_up(job: Job) -> str:
         if not smaller:
             return ""
         runs = [run for run in of_family if budgets.get(run.run_id) == max(smaller)]
-        entries, drawn = draw_values(runs, RunFolders(folders, only=measure), measure)
+        try:
+            entries, drawn = draw_values(runs, RunFolders(folders, only=measure), measure)
+        except UserError as error:
+            log.warning("task.stop leaves nothing out: %s", error)
+            return ""
         ours = [entry for entry in entries if not own.isdisjoint(run.run_id for run in entry.all_runs)]
         if not ours or ours[0].unfiltered or (p_best := drawn.best_filters[ours[0].label]) >= HOPE:
             return ""

@@ -32,7 +32,8 @@ def worlds(results: Iterable[Result]) -> Worlds:
     largest = max(families.values(), key=lambda family: len({value for value, _ in family}), default=[])
     variants = defaultdict[str, set[str]](set)
     for _, run in largest:
-        variants[run.filter].add(hash_json([settings_of(run), run.selection.selector], 12))
+        settings = settings_of(run.config, run.selection.config)
+        variants[run.filter].add(hash_json([settings, run.selection.selector], 12))
     found: Worlds = {value: {} for value in sorted({value for value, _ in largest})}
     for value, run in largest:
         if len(variants[run.filter]) == 1:

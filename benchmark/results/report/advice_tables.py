@@ -22,7 +22,7 @@ def advice_tables(advice: Advice) -> list[Table]:
             of.best.filter, *[size_text(of.budget)] * several,
             " at ".join(map(size_text, (of.best.size, of.best.budget))), _value(measure, of.best),
             " to ".join(map(str, sorted({*of.ranks}))), _p(of),
-            _carried(of.best.size, of.same_size_epochs), _carried(of.equal_epochs_size, of.best.epochs),
+            _carried(of.best.size, of.budget), _carried(of.equal_epochs_size, of.budget),
         )
         for of in advice.filters
     ]  # fmt: skip
@@ -41,7 +41,8 @@ def _p(of: AdvisedSize | AdvisedFilter) -> str:
     return f"{of.p_best:.0%}"
 
 
-def _carried(size: int, epochs: float) -> str:
+def _carried(size: int, budget: int) -> str:
+    epochs = budget / size
     return f"{size_text(size)}, {epochs:.3g} epoch{'s' * (epochs != 1)}"
 
 

@@ -57,7 +57,7 @@ class Entry:
     @property
     def unfiltered(self) -> bool:
         """Whether the row is of a filter without any information about the pair."""
-        return not {self.label, *self.same}.isdisjoint(REFERENCES)
+        return any(run.filter in REFERENCES and run.selection.selector == "best" for run in self.all_runs)
 
     @property
     def name(self) -> str:
@@ -194,7 +194,9 @@ def group(results: Sequence[Result]) -> list[Entry]:
         selector, captions = result.selection.selector, bool(other_captions(result.config))
         parts = [selector] * (selector != "best") + ["other captions"] * captions
         name = ", ".join([result.filter, *parts])
-        groups[name, json.dumps(settings_of(result), sort_keys=True)].append(result)
+        groups[name, json.dumps(settings_of(result.config, result.selection.config), sort_keys=True)].append(
+            result
+        )
     labelled, entries = Counter[tuple[int, str, str]](), list[Entry]()
     for (name, settings), runs in sorted(groups.items()):
         variants = [json.loads(of_other) for other, of_other in groups if other == name]
@@ -251,11 +253,11 @@ def other_captions(config: Mapping[str, Any]) -> dict[str, Any]:
     return captions if captions.get("columns") or captions.get("files") else {}
 
 
-def settings_of(result: Result) -> Settings:
-    """Return the settings of a run that are not of its protocol, by their dotted names."""
-    chosen = {name: result.config[name] for name in SETTINGS if name in result.config}
-    chosen["filter"] = asdict(NO_BOUNDS) | result.selection.config
-    chosen["captions"] = other_captions(result.config)
+def settings_of(config: Mapping[str, Any], of_filter: Mapping[str, Any]) -> Settings:
+    """Return the settings of a run and its filter that are not of its protocol, by their dotted names."""
+    chosen = {name: config[name] for name in SETTINGS if name in config}
+    chosen["filter"] = asdict(NO_BOUNDS) | dict(of_filter)
+    chosen["captions"] = other_captions(config)
     facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
     # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart.
     return {name: value.rstrip("/").rpartition("/")[2] for name, value in facts}

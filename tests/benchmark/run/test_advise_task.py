@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from benchmark.run.advise import given_up
 from benchmark.run.config import filter_settings, recorded
 from benchmark.run.job import Job
 from tests.benchmark.results.report.made_families import Means, family
-from tests.benchmark.results.report.made_results import protocol
+from tests.benchmark.results.report.made_results import protocol, texts
 from tests.benchmark.results.report.made_run_folders import Folder
 from tests.command_line import Run, assert_one_line
 from tests.jobs import make_job
@@ -97,6 +98,32 @@ def test_scoring_takes_its_part_of_the_hours(run: Run, tmp_path: Path) -> None:
     assert "Left out: icc, as its scoring leaves too little of the hours." in text  # 360 s: 360k
 
 
+@pytest.mark.parametrize("captions", [{}, {"columns": ["alt"]}])
+def test_a_pool_that_is_kept_whole_is_a_row_of_random(tmp_path: Path, captions: dict[str, Any]) -> None:
+    every = 7_900_000  # all pairs with a score
+    means: Means = {"random": {100_000: 0.1, every: 0.3}, "clip": {100_000: 0.2, every: 0.3}}
+    made = family(tmp_path, {1_000_000: means, 2_000_000: means})
+    settings = {"engine": {"workers": 1}, "captions": captions}
+    runs = [
+        replace(
+            of,
+            config=of.config | settings,
+            scoring=Scoring(3600 * 9.5 if of.filter == "clip" else 1.0, 0.0),
+            selection=replace(of.selection, sha256="all") if of.size == every else of.selection,
+        )
+        for of in made.results
+    ]
+    advice = advise(runs, RunFolders(made.folders.folders), find_measure(runs, "CIDEr"), None, 10.0)
+    first, _ = advice_tables(advice)
+    (random, *rest) = texts(first)
+    name = "random" + ", other captions" * bool(captions)
+    assert random[:3] == [name, "36m", "7900k at 2m"]  # clip's scoring is not random's
+    assert random[-2:] == ["7900k, 4.56 epochs"] * 2  # no more pairs have a score
+    assert [row[:2] for row in rest] == [["clip" + ", other captions" * bool(captions), "1800k"]]
+    assert not any("beyond" in note for note in first.notes)
+    assert "of 1 best sizes 1 stayed" in " ".join(first.notes)
+
+
 Change = Callable[[list[Result]], list[Result]]
 MISTAKES: dict[str, tuple[Change, list[str], str]] = {
     "one budget": (
@@ -159,6 +186,14 @@ def test_not_filtering_may_be_the_choice(tmp_path: Path) -> None:
     assert "Without a filter: the same; no filter is expected to be above random at size 100k." in first.notes
 
 
+def as_run(run: Result, *typed: str, **changes: Any) -> Result:
+    """The result as a command writes it that typed these settings."""
+    cfg = make_job(*typed, f"filter={run.filter}").cfg
+    config = run.config | {name: recorded(cfg)[name] for name in ("selector", "captions")}
+    selection = replace(run.selection, config=recorded(filter_settings(cfg)))
+    return replace(run, config=config, selection=selection, **changes)
+
+
 @pytest.mark.parametrize(
     ("name", "budget", "is_left_out"),
     [
@@ -181,8 +216,7 @@ def test_a_filter_that_a_smaller_budget_showed_to_be_poor_is_not_run(
     assert not given_up(job(name))  # without results
     others = {name: CLEAR[name] for name in CLEAR if name != "clip"}
     for run in family(tmp_path, {1_000_000: CLEAR, 4_000_000: others}).results:
-        settings = recorded(filter_settings(job(run.filter).cfg))
-        write_record(tmp_path, replace(run, selection=replace(run.selection, config=settings)))
+        write_record(tmp_path, as_run(run))
     reason = "the P(best) of clip by CIDEr on coco is 0.0% at 1m (task.stop)"
     assert given_up(job(name)) == reason * is_left_out
 
@@ -208,16 +242,54 @@ def test_stop_true_leaves_out_what_is_poor_by_every_headline_metric(
     by_recall = family(tmp_path / "recall", {1_000_000: RECALLS[recalls]}, metric=RECALL)
     for run, other in zip(by_cider.results, by_recall.results, strict=True):
         (tmp_path / run.run_id / "dual_encoder").symlink_to(tmp_path / "recall" / run.run_id / "captioner")
-        settings = recorded(filter_settings(make_job(f"filter={run.filter}").cfg))
         models = {"captioner": run.downstream["captioner"], "dual_encoder": other.downstream["captioner"]}
-        selection = replace(run.selection, config=settings)
-        write_record(tmp_path, replace(run, downstream=models, selection=selection))
+        write_record(tmp_path, as_run(run, downstream=models))
     typed = f"task.stop={stop}", f"results_dir={tmp_path}", "budget=2000000", "filter=clip"
     reason = given_up(make_job(*typed, sweep=tmp_path))
     assert [
         name for name in ("CIDEr", RECALL) if f"clip by {name} on coco is 0.0% at 1m" in reason
     ] == poor_by
     assert bool(reason) == bool(poor_by)
+
+
+POOR: Means = {"debiased": {100_000: 0.1}, "clip": {100_000: 0.4}, "icc": {100_000: 0.4}}
+
+
+@pytest.mark.parametrize(
+    ("made", "seeds", "name", "typed", "is_left_out"),
+    [
+        ({"debiased": POOR["debiased"]}, 2, "debiased", [], False),  # others have not run yet
+        (POOR, 1, "debiased", [], False),
+        (POOR, 2, "random", [], False),
+        (POOR, 2, "debiased", ["seed=3"], True),  # its settings have the seed
+        (
+            POOR,
+            2,
+            "debiased",
+            ["captions.files=[{}/other.parquet]"],
+            True,
+        ),  # records have ~ for the home folder
+    ],
+)
+def test_stop_knows_a_filter_by_its_settings_and_the_noise_by_seeds(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    made: Means,
+    seeds: int,
+    name: str,
+    typed: list[str],
+    is_left_out: bool,
+) -> None:
+    monkeypatch.setattr(advise_module, "make_protocol", lambda _: protocol())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    captions = [of.format(tmp_path) for of in typed if "captions" in of]
+    for run in family(tmp_path, {1_000_000: made}, seeds).results:
+        write_record(tmp_path, as_run(run, f"seed={run.seed}", *captions))
+    settings = [of.format(tmp_path) for of in typed]
+    job = make_job(
+        "task.stop=CIDEr", f"results_dir={tmp_path}", "budget=2000000", f"filter={name}", *settings
+    )
+    assert bool(given_up(job)) is is_left_out
 
 
 def test_stop_needs_two_seeds_before_the_first_run(run: Run, tmp_path: Path) -> None:
