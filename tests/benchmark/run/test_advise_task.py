@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
+from benchmark.core.errors import UserError
 from benchmark.core.records import write_record
 from benchmark.results.report.advice import advise, find_measure
 from benchmark.results.report.advice_tables import advice_tables
@@ -290,6 +292,24 @@ def test_stop_knows_a_filter_by_its_settings_and_the_noise_by_seeds(
         "task.stop=CIDEr", f"results_dir={tmp_path}", "budget=2000000", f"filter={name}", *settings
     )
     assert bool(given_up(job)) is is_left_out
+
+
+def files_here(job: Job) -> None:
+    """A task in place of a run; it says which files it can read."""
+    names = {path.name for path in job.results_dir.rglob("*.json")}
+    raise UserError(f"files: {', '.join(sorted(names))}")
+
+
+@pytest.mark.parametrize(("stop", "files"), [("null", "a.json"), ("CIDEr", "a.json, scores.json")])
+def test_stop_reads_the_folders_of_remote_runs(stop: str, files: str) -> None:
+    remote = fsspec.filesystem("memory")
+    for name in ("a.json", "a/captioner/scores.json"):
+        remote.pipe(f"/stopped/{name}", b"{}")
+    job = make_job(
+        f"task.stop={stop}", "results_dir=memory://stopped", f"task._target_={__name__}.files_here"
+    )
+    with pytest.raises(UserError, match=f"files: {files}$"):
+        job.run()
 
 
 def test_stop_needs_two_seeds_before_the_first_run(run: Run, tmp_path: Path) -> None:
