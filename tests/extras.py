@@ -1,4 +1,4 @@
-"""Tests that need an optional dependency skip without it; `tests.skips` turns that into a failure in CI."""
+"""Tests that need an optional dependency skip without it; `tests.ci_rules` turns that into a failure in CI."""
 
 import sys
 

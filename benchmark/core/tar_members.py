@@ -8,7 +8,6 @@ headers are skipped: only names and sizes count here, and no name or size is tha
 
 import io
 import tarfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -81,13 +80,13 @@ class _Extension:
             self.broken |= any(keyword.startswith(b"GNU.sparse.") for keyword in records)
 
 
-def tar_members(file: BinaryIO, drops: Counter[str], start: int = 0) -> Iterator[Member]:
-    """Yield the regular files that are whole, from the header at `start` on.
+def tar_members(file: BinaryIO, drops: Counter[str]) -> Iterator[Member]:
+    """Yield the regular files that are whole.
 
     Damage, a cut end included, is counted once in `drops`. The caller may read from `file` between two members.
     """
     length = file.seek(0, io.SEEK_END)
-    at = expected = start  # where the next header is searched, and its expected offset
+    at = expected = 0  # where the next header is searched, and its expected offset
     corrupt = False
     extension: _Extension | None = None
     while len(block := _read(file, at, BLOCK)) == BLOCK:
@@ -184,12 +183,11 @@ def tar_blocks(key: str, members: Mapping[str, bytes]) -> Iterator[bytes]:
 
 
 def tar_header(name: str, size: int) -> bytes:
-    """Return the header of a file of `size` bytes, six times as fast as by `tarfile`."""
+    """Return the header of a file of `size` bytes, many times as fast as by `tarfile`."""
     if len(name) > 100 or not name.isascii() or size >= 8**11:
         member = tarfile.TarInfo(name)
         member.size = size
         return member.tobuf()
     start = name.encode().ljust(100, b"\0") + _OWNER + b"%011o" % size + _TIME
-    # The lower half of this is one more than the sum of the bytes.
-    total = (zlib.adler32(start) & 0xFFFF) - 1 + _REST
+    total = sum(start) + _REST
     return start + b"%06o\0 " % total + _END

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.arrow import DAMAGE
+from benchmark.core.sanitize import map_values
 from benchmark.core.storage import open_file
 from benchmark.core.tar_members import BLOCK, tar_blocks
 from benchmark.core.uids import is_bytes_of_uids
@@ -80,10 +81,4 @@ def _value(column: pa.Array, *, is_text: bool) -> Any:
         (value,) = values_of(column)
     except (pa.ArrowException, ValueError, OverflowError):  # nested invalid UTF-8, times before the year 1
         return None
-    return _decoded(value) if is_text else value
-
-
-def _decoded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_decoded(part) for part in value]
-    return value.decode(errors=UNDECODABLE) if isinstance(value, bytes) else value
+    return map_values(value, bytes, lambda text: text.decode(errors=UNDECODABLE)) if is_text else value

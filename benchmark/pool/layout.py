@@ -160,13 +160,14 @@ def expand_braces(pattern: str) -> list[str]:
 
 def _shards(files: Mapping[str, Entry], suffix: str) -> list[Shard]:
     """Return the files with names that end in `suffix`, sorted by path."""
-    named = [(name.removesuffix(suffix), file) for name, file in files.items() if name.endswith(suffix)]
-    shards = prefetch_map(lambda of: _shard(*of), named, CONNECTIONS)
+
+    def shard(name: str) -> Shard:
+        return Shard(
+            name.removesuffix(suffix).replace("/", "%2F"), files[name].url, file_version(files[name])
+        )
+
+    shards = prefetch_map(shard, [name for name in files if name.endswith(suffix)], CONNECTIONS)
     return sorted(shards, key=lambda shard: shard.url)
-
-
-def _shard(name: str, file: Entry) -> Shard:
-    return Shard(name.replace("/", "%2F"), file.url, file_version(file))
 
 
 class PoolFields:

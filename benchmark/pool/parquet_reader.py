@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from benchmark.core import batch
 from benchmark.core.arrow import DAMAGE, from_numpy, from_strings, to_mask, to_numpy
 from benchmark.core.batch import Batch
+from benchmark.core.exact_numbers import MAX_INTEGER
 from benchmark.core.storage import open_file
 from benchmark.core.uids import (
     UUID,
@@ -46,7 +47,6 @@ NSFW = "nsfw"
 _IN_PLACE_OF_UID = frozenset({"url", "key"})
 _LOOKUP_ROWS = 65536  # rows that are searched at a time for the captions of given uids
 MAX_BATCH_BYTES = 1 << 26  # of one column in a batch, decoded; Python's text takes up to four times that
-_EXACT = 1 << 53  # float64 holds every integer up to here
 _Rows = npt.NDArray[np.int64]
 Record = Mapping[str, pa.Array]
 
@@ -205,7 +205,7 @@ def _column(array: pa.Array) -> npt.NDArray[Any]:
     try:
         if pa.types.is_integer(array.type):
             bounds = pc.min_max(array).as_py().values()
-            if any(bound is not None and abs(bound) > _EXACT for bound in bounds):
+            if any(bound is not None and abs(bound) > MAX_INTEGER for bound in bounds):
                 return np.array(array.to_pylist(), object)  # numpy's floats would round them
         values: npt.NDArray[Any] = array.to_numpy(False)
     except (pa.ArrowException, ValueError, OverflowError):

@@ -16,7 +16,6 @@ class Stage:
     cpu_seconds: float  # processor seconds of this process, its ended children, and the workers of engines
     device: str
     device_seconds: float  # wall seconds on a GPU, processor seconds on a CPU
-    worker_cpu_seconds: float = 0.0  # the part of `cpu_seconds` that engines' workers used
 
 
 class Stopwatch:
@@ -30,14 +29,12 @@ class Stopwatch:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time a stage."""
-        started, first_run = now(), len(WORKER_RUNS)
+        started = now()
         yield
         spent = since(started)
-        workers = sum(run.processor_seconds for run in WORKER_RUNS[first_run:])
         device_seconds = spent.processor if self.device == "cpu" else spent.clock
-        values = (spent.clock, spent.processor, device_seconds, workers)
-        wall, processor, *rest = (round(value, 3) for value in values)
-        self.stages[name] = Stage(wall, processor, self.device, *rest)
+        wall, processor, on_device = (round(s, 3) for s in (spent.clock, spent.processor, device_seconds))
+        self.stages[name] = Stage(wall, processor, self.device, on_device)
 
     @property
     def workers_peak_rss_bytes(self) -> int:

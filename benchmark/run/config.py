@@ -245,7 +245,7 @@ def _wrap_parts(node: DictConfig) -> None:
 
 
 def filter_family(cfg: DictConfig) -> str:
-    """Return the family that the filter's config names, see `results.report.families`; empty if it names none."""
+    """Return the family that the filter's config names, see `FAMILIES` of the leaderboard; empty without one."""
     return str(cfg.filter.get("family") or "")
 
 

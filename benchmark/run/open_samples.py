@@ -108,16 +108,16 @@ def open_stream(job: Job, selected: Selected) -> tuple[StreamedSubset, Selected]
     return streamed, selected
 
 
-def open_subset(pool: Pool, selection: Selection, tolerate: float = 0.01) -> Subset:
+def open_subset(pool: Pool, selection: Selection) -> Subset:
     """Open the samples of a selection that is not made again: pairs that cannot be read are left out.
 
-    Raises `UserError` if there are more of these than the fraction `tolerate`.
+    Raises `UserError` if there are more than 1% of these.
     """
     uids = selection.uids
     images = pool if pool.is_local else fetch_subset(pool, uids)
     subset = Subset(images, uids, selection.epochs, metadata=pool)
     lost = Counter(find_unreadable(subset, uids).values())
-    check_readable(len(uids), lost, tolerate, "left out")
+    check_readable(len(uids), lost, 0.01, "left out")
     return subset
 
 

@@ -16,7 +16,8 @@ from downstream.metrics.metric import UnavailableError
 JARS = Path(next(iter(pycocoevalcap.__path__)))  # the package that brings them
 # One thread for garbage collection, no files in /tmp, and UTF-8 whatever the locale.
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dfile.encoding=UTF-8")
-OPTIONS = {"_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}  # variables that Java reads by itself
+# Variables that Java reads by itself; METEOR never ends with ``-Xmx256m``.
+OPTIONS = {"_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,6 @@ class Java:
     """A Java that runs, by its executable."""
 
     executable: Path
-
-    @staticmethod
-    def environment() -> dict[str, str]:
-        """Return this process's environment without options for Java: METEOR never ends with ``-Xmx256m``."""
-        return {name: value for name, value in os.environ.items() if name not in OPTIONS}
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of Java with `arguments`."""
@@ -65,7 +61,7 @@ def run_jar(name: str, command: Sequence[str], seconds: float, **options: Any) -
             capture_output=True,
             timeout=patience(seconds),
             check=True,
-            env=Java.environment(),
+            env={name: value for name, value in os.environ.items() if name not in OPTIONS},
             **options,
         )
     except subprocess.TimeoutExpired as error:

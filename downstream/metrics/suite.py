@@ -21,10 +21,9 @@ def score_captions(
     references: Mapping[ImageId, Sequence[str]],
     metrics: Sequence[CaptionMetric],
     images: Mapping[ImageId, Loadable] | None = None,
-    device: torch.device | None = None,
 ) -> list[Metric]:
     """Return the metrics of all candidates; see `score_domains`."""
-    return score_domains(candidates, references, {"all": list(candidates)}, metrics, images, device)["all"]
+    return score_domains(candidates, references, {"all": list(candidates)}, metrics, images)["all"]
 
 
 def score_domains(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,16 +142,12 @@ class PublishedCaptioner(Published):
         self._model: Any = load_model(AutoModelForImageTextToText, self._checkpoint).to(device).eval()
         self._device = device
 
-    def _inputs(self, images: Iterable[Image.Image]) -> Iterator[dict[str, torch.Tensor]]:
-        """Yield the model's inputs of `batch_size` images at a time."""
-        for chunk in chunks(images, self._batch_size):
-            text = {"text": [self.prompt] * len(chunk)} if self.prompt else {}
-            yield self._processor(images=chunk, return_tensors="pt", **text).to(self._device)
-
     def caption(self, images: Iterable[Image.Image]) -> list[str]:
         """Return one caption per RGB image, each a single line."""
         captions: list[str] = []
-        for inputs in self._inputs(images):
+        for chunk in chunks(images, self._batch_size):
+            text = {"text": [self.prompt] * len(chunk)} if self.prompt else {}
+            inputs = self._processor(images=chunk, return_tensors="pt", **text).to(self._device)
             with inference(default_precision(self._device.type), self._device), quiet_transformers():
                 ids = self._model.generate(
                     **inputs, do_sample=False, num_beams=self.beams, max_new_tokens=self.max_new_tokens

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmark.core.sanitize import map_values
+
 FOLDERS = r"^(file://|[\w-]+:)?/(?!/)(?:[^/]*/)*"  # of an absolute path, also in local-dir:/models/clip
 
 
@@ -46,8 +48,4 @@ def code_span(text: str) -> str:
 
 def without_folders(settings: Any) -> Any:
     """Return settings with the folders of absolute paths left out: they say where things lie on one machine."""
-    if isinstance(settings, Mapping):
-        return {name: without_folders(value) for name, value in settings.items()}
-    if isinstance(settings, list):
-        return [without_folders(value) for value in settings]
-    return re.sub(FOLDERS, r"\1.../", settings) if isinstance(settings, str) else settings
+    return map_values(settings, str, lambda text: re.sub(FOLDERS, r"\1.../", text))

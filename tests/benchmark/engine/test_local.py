@@ -127,8 +127,8 @@ def test_stages_count_the_workers_of_engines() -> None:
     with watch.stage("rest"):
         pass
     stage = watch.stages["select"]
-    assert 0.4 < stage.worker_cpu_seconds <= stage.cpu_seconds == stage.device_seconds
-    assert watch.stages["rest"].worker_cpu_seconds == 0
+    assert 0.4 < stage.cpu_seconds == stage.device_seconds
+    assert watch.stages["rest"].cpu_seconds < 0.2
     assert 200_000_000 < watch.workers_peak_rss_bytes < 10_000_000_000
     later = Stopwatch("cpu")  # of another run in the same process
     assert later.workers_peak_rss_bytes == helpers_peak_rss_bytes()
