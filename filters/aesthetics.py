@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,8 @@ REMEDY = "get sac+logos+ava1-l14-linearMSE.pth of github.com/christophschuhmann/
 class Aesthetics(Filter):
     """Predicted rating of the image.
 
-    The released heads are linear layers without activations between them. The file may hold one layer (``weight``,
-    ``bias``) or several (``layers.0.weight``, ...).
+    The head is of linear layers with nothing but dropout between them: one layer (``weight``, ``bias``) or several
+    (``layers.0.weight``, ...). The release also has a head with ReLU, which is refused.
 
     Args:
         model: the open_clip model whose embeddings the head was trained on (ViT-L-14).
@@ -65,6 +66,11 @@ class Aesthetics(Filter):
         ]
         if not self._layers or any(weight.ndim != 2 for weight, _ in self._layers):
             raise UserError(f"filter.head={self.head} must hold linear layers; {REMEDY}")
+        places = [place for name in names for place in _position(name)]
+        if any(later - earlier > 2 for earlier, later in pairwise(sorted(places))):
+            raise UserError(
+                f"filter.head={self.head} has more than dropout between its linear layers; {REMEDY}"
+            )
 
     def score(self, batch: Batch) -> Scores:
         """Return ratings of shape (n,)."""

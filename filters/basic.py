@@ -1,4 +1,4 @@
-"""Basic filtering (DataComp, Gadre et al. 2023, section 5.1): English, not too short, not too small, not too long."""
+"""Basic filtering (DataComp, Gadre et al. 2023, section 4.1): English, not too short, not too small, not too long."""
 
 import numpy as np
 import numpy.typing as npt

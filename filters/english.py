@@ -1,4 +1,4 @@
-"""English captions (DataComp, Gadre et al. 2023, section 5.1), and the detection of languages."""
+"""English captions (DataComp, Gadre et al. 2023, section 4.1), and the detection of languages."""
 
 import importlib.metadata
 from collections.abc import Callable

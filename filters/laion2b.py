@@ -1,4 +1,4 @@
-"""LAION-2B's rule on another pool (DataComp, Gadre et al. 2023, section 5.1), as a cascade."""
+"""LAION-2B's rule on another pool (DataComp, Gadre et al. 2023, section 4.1), as a cascade."""
 
 from filters.clip import Clip
 from filters.column import Column

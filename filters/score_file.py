@@ -138,6 +138,7 @@ class ScoreFile(FromRows):
         column: name of the numeric column with the scores, or several.
         weights: of each column; by default 1, and negative where low is good.
         coverage: fraction of the pool's pairs that must have a score; None for any but 0.
+        standardized: whether columns with weights are standardised; else they are summed as they are.
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class ScoreFile(FromRows):
         key: Kind | None = None,
         weights: Sequence[float] | None = None,
         coverage: Fraction | None = None,
+        standardized: bool = True,
     ) -> None:
         super().__init__(path, key)
         self.column = [column] if isinstance(column, str) else [str(name) for name in column]
@@ -156,6 +158,7 @@ class ScoreFile(FromRows):
                 f"filter.weights={self.weights} must be one number per column of filter.column={self.column}"
             )
         self.coverage = coverage
+        self.standardized = standardized
 
     def _columns(self) -> Sequence[str]:
         return self.column
@@ -165,9 +168,8 @@ class ScoreFile(FromRows):
         if len(columns) == 1 and self.weights is None:
             return np.asarray(columns[0])
         weights = self.weights or [1.0] * len(columns)
-        return np.asarray(
-            np.add.reduce([w * standardize(of) for w, of in zip(weights, columns, strict=True)])
-        )
+        terms = map(standardize, columns) if self.standardized else columns
+        return np.asarray(np.add.reduce([w * of for w, of in zip(weights, terms, strict=True)]))
 
     def _report(self, matched: Matched, scores: Scores) -> None:
         """Log the coverage. Raises `UserError` if it is below the bound."""

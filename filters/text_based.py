@@ -1,4 +1,4 @@
-"""DataComp's text-based filter (Gadre et al. 2023, section 5.1): English captions with an ImageNet-21k noun."""
+"""DataComp's text-based filter (Gadre et al. 2023, section 4.1): English captions with an ImageNet-21k noun."""
 
 import os
 import re
@@ -127,12 +127,21 @@ class Nouns:
         self._exceptions = {fields[0]: fields[1:] for fields in _lines(files / EXCEPTIONS)}
 
     def first_synset(self, word: str) -> int | None:
-        """Return the offset of the first (most frequent) sense of a noun or of its singular; None for other words."""
+        """Return the offset of the first (most frequent) sense of a noun or of its singular; None for other words.
+
+        Without a match the rules are tried again ("womens", "women", "woman"), as in nltk 3.8.1, the baseline's.
+        """
         form = word.lower()
-        bases = self._exceptions.get(form) or [
-            form.removesuffix(ending) + base for ending, base in ENDINGS if form.endswith(ending)
-        ]
-        return next((self._first[lemma] for lemma in (form, *bases) if lemma in self._first), None)
+        lemmas = [form, *(exceptions := self._exceptions.get(form, []))]
+        bases = lemmas[:1] * (not exceptions)
+        while not (found := [lemma for lemma in lemmas if lemma in self._first]) and bases:
+            lemmas = bases = [
+                base.removesuffix(ending) + new
+                for base in bases
+                for ending, new in ENDINGS
+                if base.endswith(ending)
+            ]
+        return self._first[found[0]] if found else None
 
 
 def find_wordnet(folder: str | None) -> Files:

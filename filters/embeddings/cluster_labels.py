@@ -22,8 +22,8 @@ Clusters = Annotated[int, Field(gt=0, le=MAX_CLUSTERS, description=f"an integer 
 class ClusterLabels(CorpusFilter):
     """Index of a sample's cluster, from 0: cached and shared like scores, but a label, not a ranking.
 
-    DS-CLIP clusters features of DINO ViT-S/8 into 10,000, by k-means (supplement, section B); clusters of captions
-    are its ablation (table 2a).
+    DS-CLIP clusters features of DINO ViT-S/8 into 10,000 (supplement, sections B and D); k-means is our reading.
+    Clusters of captions are its ablation (table 2a).
 
     Args:
         features: the embeddings.

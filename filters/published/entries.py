@@ -32,6 +32,7 @@ class Entry:
     key: Kind | None = None
     column: str | list[str] = field(default_factory=list)
     weights: list[float] | None = None  # negative where low is good
+    standardized: bool = True  # see `ScoreFile`
 
     @property
     def address(self) -> str:
@@ -82,7 +83,7 @@ def published(
     source, key = entry.address if path is None else path, key or entry.key
     made: FromRows = UidList(source, key)
     if entry.column:
-        made = ScoreFile(source, entry.column, key, entry.weights, coverage)
+        made = ScoreFile(source, entry.column, key, entry.weights, coverage, entry.standardized)
     elif coverage is not None:
         raise UserError(f"filter.coverage is for scores, and filter.name={name} is a list; leave it out")
     made.published(entry.terms, entry.bytes)

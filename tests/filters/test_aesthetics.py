@@ -6,6 +6,7 @@ import torch
 from safetensors.torch import save_file
 
 from benchmark.core.batch import Batch
+from benchmark.core.errors import UserError
 from filters.aesthetics import Aesthetics
 from tests.pools import numbered_uids
 
@@ -28,6 +29,14 @@ def test_a_chain_of_layers_is_run_in_its_order(tmp_path: Path) -> None:
     with torch.no_grad():
         expected = chain(torch.from_numpy(IMAGES))[:, 0].numpy()
     assert score(tmp_path / "head.pth") == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_head_with_activations_is_refused(tmp_path: Path) -> None:
+    parts = [part for _ in range(2) for part in (torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Dropout())]
+    chain = torch.nn.Sequential(*parts, torch.nn.Linear(8, 1))
+    torch.save({f"layers.{name}": of for name, of in chain.state_dict().items()}, tmp_path / "head.pth")
+    with pytest.raises(UserError, match="has more than dropout between its linear layers"):
+        score(tmp_path / "head.pth")
 
 
 def test_a_single_layer(tmp_path: Path) -> None:

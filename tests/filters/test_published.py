@@ -12,12 +12,11 @@ import pytest
 
 from benchmark.core.errors import UserError
 from benchmark.core.requirements import State
-from benchmark.core.uids import UidArray
+from benchmark.core.uids import UidArray, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
 from benchmark.run.config import make_filter
 from benchmark.scoring.score_pool import score_pool
-from filters.base import standardize
 from filters.published.entries import published, registry, terms_of
 from filters.score_file import ScoreFile
 from filters.uid_list import UidList
@@ -57,7 +56,7 @@ def test_every_entry_scores_rows_of_its_layout(name: str, tmp_path: Path, pool: 
     assert np.isnan(found[5])
     entry = registry()[name]
     if entry.weights:
-        columns = [standardize(np.array(table[column])) for column in entry.column]
+        columns = [np.array(table[column]) for column in entry.column]  # as they are
         expected = np.add.reduce([w * column for w, column in zip(entry.weights, columns, strict=True)])
     else:
         expected = np.array(table[entry.column]) if entry.column else np.ones(5)
@@ -94,7 +93,10 @@ def test_a_download_is_named_with_size_and_licence_and_then_local(
     tmp_path: Path, pool: Pool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = "apple/datacomp_12m"
-    write(tmp_path / "datasets" / "apple" / "DataComp-12M" / "0.parquet", name)
+    folder = tmp_path / "datasets" / "apple" / "DataComp-12M"  # which has the uids in two formats
+    folder.mkdir(parents=True)
+    np.save(folder / "uids.npy", encode_uids(KEYS["uid"][:5]))
+    (folder / "uids.txt").write_text("\n".join(KEYS["uid"][:5]))
     with hub_server(tmp_path, behaviour := Behaviour(), monkeypatch):
         (needed,) = published(name).requirements()
         assert needed.state is State.FIRST_USE
@@ -103,7 +105,7 @@ def test_a_download_is_named_with_size_and_licence_and_then_local(
         assert "it forbids commercial use" in needed.detail
         caplog.set_level(logging.WARNING)
         streamed = score_pool(pool, published(name), LocalEngine("cpu", 1)).scores
-        assert "download of hf://datasets/apple/DataComp-12M: licence Apple's own" in caplog.text
+        assert "download of hf://datasets/apple/DataComp-12M/uids.npy: licence Apple's own" in caplog.text
         assert needed.make
         needed.make()
         asked = len(behaviour.gets)

@@ -104,7 +104,14 @@ def test_nltks_wordnet_comes_before_debians(tmp_path: Path, monkeypatch: pytest.
 def test_every_noun_synset_of_the_real_files_is_known() -> None:
     nouns = Nouns(DEBIAN)
     assert len(nouns.offsets) == 82_115  # wnstats(7WN)
-    known = {"dog": 2084071, "Women": 10787470, "geese": 1855672, "inches": 13649791, "zzz": None}
+    known = {
+        "dog": 2084071,
+        "Women": 10787470,
+        "geese": 1855672,
+        "inches": 13649791,
+        "womens": 10787470,
+        "zzz": None,
+    }
     assert {word: nouns.first_synset(word) for word in known} == known
 
 
@@ -137,4 +144,5 @@ def test_the_first_synset_is_nltks(monkeypatch: pytest.MonkeyPatch) -> None:
         for word in words
         if next((found.offset() for found in reader.synsets(word, "n")), None) != nouns.first_synset(word)
     ]
-    assert wrong == []
+    # The first match after several rules, which nltk has not tried since 3.9.
+    assert {word: nouns.first_synset(word) for word in wrong} == {}

@@ -13,7 +13,7 @@ from benchmark.core.ranges import PositiveInt
 from benchmark.models.checkpoints import FromCheckpoint, decode_greedily, load_model, load_pretrained
 from pairsift.studies.ds_clip.caption_writer import Augmenter, first_words
 
-PROMPT = "Rewrite this caption in detail and no more than 77 words."
+PROMPT = "Rewrite this caption in details and no more than 77 words."
 SYMBOL = "==>"  # between a caption and its rewrite
 INSTANCES = 5  # examples per prompt
 # Of a caption in the prompt: a single word without spaces could fill the model's context.

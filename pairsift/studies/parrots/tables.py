@@ -43,7 +43,7 @@ def _names(e: TextSpottingEvaluation) -> list[str]:
 
 
 def _means(rows: Sequence[TextSpottingEvaluation]) -> Table:
-    # Table 8 prints a std of 0.25 to 0.66; here it is the std of the cosines.
+    # The std of the cosines; Table 8 prints ten times those of the paper's release.
     header = ["model", "vocabulary", "n-grams", "left out", "mean ± std", "other", "above %"]
     body = [
         plain(

@@ -171,13 +171,13 @@ def test_captions_of_systems_are_rated_by_file(tmp_path: Path, capsys: pytest.Ca
     with Path(capsys.readouterr().out.splitlines()[-1]).open(newline="") as file:
         drawn = list(csv.DictReader(file))
     assert sorted(row["caption"] for row in drawn) == ["0", "1", "wow 0"]
-    ratings = {"0": (1, 1), "1": (2, 2), "wow 0": (3, 2)}
+    ratings = {"0": (10, 10), "1": (50, 50), "wow 0": (90, 60)}
     job = job_with_images(tmp_path, *settings)
     means = {row["uid"]: float(np.mean(ratings[row["caption"]])) for row in drawn}
     show_by_origin(job, means, tmp_path / "page.html")
     page = " ".join(re.sub("<[^>]+>", " ", (tmp_path / "page.html").read_text()).split())
-    assert f"{files[0]} 2 50% 50% 0% 1.50" in page
-    assert f"{files[1]} 1 0% 0% 100% 2.50" in page
+    assert f"{files[0]} 2 50% 50% 0% 30.00" in page
+    assert f"{files[1]} 1 0% 0% 100% 75.00" in page
     with pytest.raises(UserError, match="must be ratings of the form that these settings draw"):
         show_by_origin(job, {"0" * 32: 1.0}, tmp_path / "page.html")
     with pytest.raises(UserError, match="evaluation=cocoa must be a set of evalset with captions"):

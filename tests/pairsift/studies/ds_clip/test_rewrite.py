@@ -30,7 +30,7 @@ def test_the_prompt_has_examples_instruction_and_caption() -> None:
     made = Rewrite("anything", EXAMPLES[:5])
     lines = made.prompt(sample(0, "a  cat\non a mat")).split("\n")
     assert sorted(lines[:5]) == [f"o{n} ==> rewrite {n}" for n in range(5)]
-    assert lines[5:] == ["Rewrite this caption in detail and no more than 77 words.", "a cat on a mat ==>"]
+    assert lines[5:] == ["Rewrite this caption in details and no more than 77 words.", "a cat on a mat ==>"]
 
 
 def test_five_examples_are_sampled_by_uid() -> None:
