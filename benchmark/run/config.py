@@ -132,10 +132,11 @@ def build_part(setting: str, node: DictConfig) -> Any:
 
 
 def register_resolvers() -> None:
-    """Register ``${at_scale:N}``, ``${data:NAME}`` and ``${package:NAME}``."""
+    """Register ``${at_scale:N}``, ``${data:NAME}``, ``${package:NAME}`` and ``${built_or:NAME}``."""
     OmegaConf.register_new_resolver("at_scale", _at_scale, replace=True)
     OmegaConf.register_new_resolver("data", data_folder, replace=True)
     OmegaConf.register_new_resolver("package", _package_folder, replace=True)
+    OmegaConf.register_new_resolver("built_or", _built_or, replace=True)
 
 
 def _at_scale(number: int, *, _root_: DictConfig) -> int:
@@ -149,6 +150,12 @@ def _at_scale(number: int, *, _root_: DictConfig) -> int:
 def data_folder(name: str) -> str:
     """Return the folder of an evaluation set's data: that of the variable ``COCO_ROOT``, or one in the cache."""
     return os.environ.get(f"{name.upper()}_ROOT") or str(cache_folder("data", name))
+
+
+def _built_or(checkpoint: str, *, _root_: DictConfig) -> str:
+    """Return the distilled ICC scorer of ``models.icc.build``; without a build, `checkpoint`."""
+    build = _root_.models.icc.build
+    return f"{build}/icc/distilled/model" if build else checkpoint
 
 
 def _package_folder(name: str) -> str:

@@ -64,5 +64,5 @@ def check_budget(cfg: DictConfig, overrides: Iterable[str], k: int | None = None
             budget, ten = (f"budget={size_text(n * int(cfg.pool.scale))}" for n in (samples, 10 * k))
             raise UserError(
                 f"{budget} would train {name} for {samples / k:,.0f} epochs of {k:,} pairs; add {ten}"
-                f" for 10 epochs, as in the ICC paper, or type {budget} to train that long"
+                f" for 10 epochs, as in the ICC paper at 200k, or type {budget} to train that long"
             )

@@ -1,4 +1,4 @@
-"""The captioner: a vision encoder and a language model joined by new cross-attention (ICC paper, section 4)."""
+"""The captioner: a vision encoder and a language model joined by new cross-attention (ICC paper, section 3.1)."""
 
 from __future__ import annotations
 

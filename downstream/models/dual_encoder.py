@@ -1,6 +1,6 @@
 """The dual encoder: ViT + BERT under InfoNCE; and its base, of all models that embed pairs.
 
-The ViT is locked as in LiT (ICC paper, section 4; Zhai et al. 2022), or trained too (DS-CLIP, supplement, section B).
+The ViT is locked as in LiT (ICC paper, section 3.1; Zhai et al. 2022), or trained too (DS-CLIP, supplement, B).
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def _take(name: str, texts: dict[str, str], count: int | None) -> dict[str, str]
     return {uid: texts[uid] for uid in sorted(texts)[:count]}
 
 
-# SHA-256, first 8 digits, of 40 captions of the concreteness benchmark (appendix A.6), the
+# SHA-256, first 8 digits, of 40 captions of the concreteness benchmark (appendix A.3), the
 # smallest among its 500 captions. 50 captions drawn from the benchmark hold one of them with a probability of 0.98.
 _FIRST_HASHES = """
     002fde35 0040506c 008b175d 017893a3 018d34e2 01fb4815 026b0c08 02d6f531 03231d5b 03d99692 06bbdb9c 079b3160

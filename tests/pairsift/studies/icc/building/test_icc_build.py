@@ -87,6 +87,13 @@ def test_transformers_and_the_filter_load_the_scorer(built):
     np.testing.assert_allclose(scorer.score(Batch(numbered_uids(3), texts)), logits[:, 0], atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("folder", "checkpoint"), [("null", "moranyanuka/icc"), ("/mine", "/mine/icc/distilled/model")]
+)
+def test_a_build_comes_before_the_released_scorer(folder, checkpoint):
+    assert config("filter=icc", "models=paper", f"models.icc.build={folder}").filter.checkpoint == checkpoint
+
+
 @pytest.mark.parametrize("name", ["sba", "vba", "icc"])
 def test_direct_mode_gives_the_scores_of_the_build(built, name):
     rows = pq.read_table(built / "sba" / "scores" / "scores.parquet").to_pydict()
