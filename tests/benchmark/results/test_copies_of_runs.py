@@ -158,4 +158,4 @@ def test_other_runs_are_no_copies(one: Result, other: Result) -> None:
 
 def test_published_results_hold_no_copies() -> None:
     found = scan_records(REFERENCE_RESULTS, Result)[0]
-    assert len(each_once(found)) == len(found) > 50
+    assert len(each_once(found)) == len(found) > 100
