@@ -82,7 +82,7 @@ def test_licences_of_published_scores_are_named() -> None:
     manifest = result("icc").selection
     part = {"_target_": "filters.published.entries.published", "name": "apple/datacomp_12m"}
     card = made(manifest=replace(manifest, config={"filters": {"first": part}}))
-    assert "- `hf://datasets/apple/DataComp-12M: licence Apple's own" in card
+    assert "- `hf://datasets/apple/DataComp-12M/uids.npy: licence Apple's own" in card
     assert "it forbids commercial use" in card
     assert "commercial" not in made()
 
