@@ -30,7 +30,7 @@ class FromRows(Filter):
     batch_size: ClassVar[int] = 65536
     light = True
 
-    def __init__(self, path: str | Sequence[str], key: Kind | None) -> None:
+    def __init__(self, path: str | Sequence[str], key: Kind | None = None) -> None:
         self.path = path if isinstance(path, str) else [str(part) for part in path]
         self.key_column = key
         self._rows = KeyedRows("filter.path", self.path, key)

@@ -1,11 +1,10 @@
 """Uid list: a published selection."""
 
 import logging
-from collections.abc import Sequence
 
 import numpy as np
 
-from benchmark.core.keyed_rows import Kind, Matched
+from benchmark.core.keyed_rows import Matched
 from filters.base import Scores
 from filters.score_file import FromRows
 
@@ -19,9 +18,6 @@ class UidList(FromRows):
         path, key: see `FromRows`. A ``.npy`` is DataComp's ``u8,u8``, sorted or not; a ``.txt`` has a uid, url
             or hash per line.
     """
-
-    def __init__(self, path: str | Sequence[str], key: Kind | None = None) -> None:
-        super().__init__(path, key)
 
     def _scores(self, matched: Matched) -> Scores:
         return np.where(matched.listed, np.float32(1), np.float32(np.nan))

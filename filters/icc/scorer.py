@@ -11,7 +11,7 @@ from benchmark.core.batch import Batch
 from benchmark.core.devices import Device, default_precision, has_gpu
 from benchmark.core.errors import UserError
 from benchmark.core.prefetch import prefetch_map
-from benchmark.core.ranges import PositiveInt, Precision, checked
+from benchmark.core.ranges import Precision, checked
 from benchmark.models.checkpoints import FromCheckpoint, load_pretrained
 from filters.base import Filter, Scores
 
@@ -31,30 +31,20 @@ class DistilledScorer(FromCheckpoint, Filter):
         checkpoint: hub name or folder, in the released scorer's format.
         precision: ``fp32``; ``bf16``, with matrix products in half precision, several times as fast; or ``auto``:
             bf16 with a GPU that computes it, else fp32.
-        token_budget: maximum tokens per forward pass; the default depends on the device.
     """
 
     needs = frozenset({"text"})
     batch_size: ClassVar[int] = 16 * BLOCK
 
-    def __init__(
-        self, checkpoint: str, precision: Precision = "auto", token_budget: PositiveInt | None = None
-    ) -> None:
+    def __init__(self, checkpoint: str, precision: Precision = "auto") -> None:
         self.checkpoint = checkpoint
         if precision == "auto":  # resolved here and not in setup, because it is in the cache key
             precision = default_precision("cuda" if has_gpu() else "cpu")
         self.precision = precision
-        self.token_budget = token_budget
         self._model: LogitModel | None = None
         self._tokenizer: Any = None
         self._budget = 0
         self._threads = 1
-
-    def identity(self) -> dict[str, Any]:
-        """Leave out the token budget, which does not change scores."""
-        identity = super().identity()
-        del identity["token_budget"]
-        return identity
 
     def setup(self, device: Device) -> None:
         """Load model and tokenizer. Raises `UserError` unless the checkpoint has one label.
@@ -79,7 +69,7 @@ class DistilledScorer(FromCheckpoint, Filter):
         # On two CPU cores the activations of 2,048 tokens fit into the caches; a GPU needs large batches, and several
         # threads that tokenise for it.
         gpu = device.type == "cuda"
-        self._budget = self.token_budget or (65536 if gpu else 2048)
+        self._budget = 65536 if gpu else 2048
         self._threads = min(8, os.cpu_count() or 1) if gpu else 1
 
     def score(self, batch: Batch) -> Scores:

@@ -45,7 +45,8 @@ def batch(captions: Sequence[str]) -> Batch:
 
 @pytest.mark.parametrize("budget", [1, 64])
 def test_neither_order_nor_budget_changes_a_score(tmp_path: Path, budget: int) -> None:
-    made = scorer(tmp_path, token_budget=budget)
+    made = scorer(tmp_path)
+    made._budget = budget
     alone = np.concatenate([made.score(batch([c])) for c in CAPTIONS])
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(CAPTIONS))
@@ -110,7 +111,8 @@ def test_bad_captions_score_as_in_transformers(tmp_path: Path, precision: str, w
 
 
 def test_tokenising_in_advance_changes_no_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = scorer(tmp_path, token_budget=64)
+    made = scorer(tmp_path)
+    made._budget = 64
     rng = np.random.default_rng(1)
     captions = ["red ball thing of life"[: rng.integers(0, 22)] + str(i) for i in range(50)]
     whole = made.score(batch(captions))
@@ -161,12 +163,10 @@ def test_unusable_checkpoints_are_refused(tmp_path: Path) -> None:
         DistilledScorer(str(tmp_path / "untold")).setup(CPU)
 
 
-def test_precision_is_part_of_the_key_and_the_budget_is_not(tmp_path: Path) -> None:
+def test_precision_is_part_of_the_key(tmp_path: Path) -> None:
     folder = str(roberta_scorer(tmp_path))
-    default, budget = DistilledScorer(folder).key(), DistilledScorer(folder, token_budget=9).key()
     keys = {DistilledScorer(folder, precision).key() for precision in ("fp32", "bf16")}
-    assert default == budget
-    assert default in keys
+    assert DistilledScorer(folder).key() in keys
     assert len(keys) == 2
 
 
