@@ -263,3 +263,7 @@ def test_published_tables_are_current() -> None:
     for file in (README, LEADERBOARD):
         text = (CONF.parent / file).read_text(encoding="utf-8")
         assert publish(text, tables, file).splitlines() == text.splitlines()
+
+
+def test_published_runs_and_their_trainings_come_from_clean_commits() -> None:
+    assert not [path.name for path in REFERENCE_RESULTS.glob("*.json") if "-dirty" in path.read_text("utf-8")]
