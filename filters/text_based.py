@@ -132,8 +132,8 @@ class Nouns:
         Without a match the rules are tried again ("womens", "women", "woman"), as in nltk 3.8.1, the baseline's.
         """
         form = word.lower()
-        lemmas = [form, *(exceptions := self._exceptions.get(form, []))]
-        bases = lemmas[:1] * (not exceptions)
+        lemmas = [form, *self._exceptions.get(form, [])]
+        bases = lemmas if len(lemmas) == 1 else []  # no rule is tried on an irregular plural
         while not (found := [lemma for lemma in lemmas if lemma in self._first]) and bases:
             lemmas = bases = [
                 base.removesuffix(ending) + new
