@@ -62,16 +62,18 @@ def given_up(job: Job) -> str:
     """Return why the job's filter is not worth a run, by ``task.stop``; empty if it is.
 
     Its runs at the largest smaller budget decide, by the metric or by all headline metrics. `random` and `no_filter`
-    are never given up, nor is a filter while the noise of these runs is unknown.
+    are never given up, nor is a filter while the noise of these runs is unknown. Raises `UserError` for any filter if
+    the results so far do not have the metric.
     """
     stop, name, selector = job.cfg.task.stop, job.choices["filter"], job.choices["selector"]
-    if name in REFERENCES:
-        return ""
     family = make_protocol(job).family
     results: dict[Path, Result] = ResultsFolders([job.results_dir]).read(Result)
     folders = {run.run_id: path.parent / run.run_id for path, run in results.items()}
     of_family = [run for run in results.values() if run.protocol.family == family]
     if not of_family:
+        return ""
+    measures = headlines(of_family) if stop is True else [find_measure(of_family, str(stop))]
+    if name in REFERENCES:
         return ""
     chosen = name, selector, settings_of(recorded(job.cfg), recorded(filter_settings(job.cfg)))
     own = {
@@ -80,7 +82,7 @@ def given_up(job: Job) -> str:
         if (run.filter, run.selection.selector, settings_of(run.config, run.selection.config)) == chosen
     }
     reasons = list[str]()
-    for measure in headlines(of_family) if stop is True else [find_measure(of_family, str(stop))]:
+    for measure in measures:
         budgets = {run.run_id: run.budget(measure.model) for run in of_family if measure.values(run)}
         smaller = [b for of, b in budgets.items() if of in own and b < int(job.cfg.budget)]
         if not smaller:

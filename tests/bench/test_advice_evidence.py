@@ -92,4 +92,4 @@ def test_the_experiment_has_the_runs_that_are_read() -> None:
     sweeps = planned_sweeps(["experiment=advice_evidence"])
     jobs = [dict(o.split("=", 1) for o in job) for _, *sweep in sweeps for job in job_overrides(sweep)]
     assert {int(job["budget"]) for job in jobs} == set(BUDGETS)
-    assert len(jobs) == 162
+    assert len(jobs) == 148

@@ -223,6 +223,17 @@ def test_a_filter_that_a_smaller_budget_showed_to_be_poor_is_not_run(
     assert given_up(job(name)) == reason * is_left_out
 
 
+def test_a_metric_that_stop_does_not_find_ends_the_first_run_with_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(advise_module, "make_protocol", lambda _: protocol())
+    for run in family(tmp_path, {1_000_000: {"random": {100_000: 0.1}}}).results:
+        write_record(tmp_path, as_run(run))
+    job = make_job("task.stop=CIDErr", f"results_dir={tmp_path}", "filter=random", sweep=tmp_path)
+    with pytest.raises(UserError, match="the metric CIDErr is not in these results; did you mean 'CIDEr'"):
+        given_up(job)
+
+
 RECALL = "text_to_image_R@1"
 RECALLS: dict[str, Means] = {
     "poor by CIDEr only": {**CLEAR, "clip": {100_000: 0.5, 200_000: 0.6}},

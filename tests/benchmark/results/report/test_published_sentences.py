@@ -114,12 +114,13 @@ def quoted_means_and_counts() -> list[str]:
     action = entries_at(200_000)["complexity_action"].runs[0]
     kinds = {kind: f"{100 * action.kept[kind] / action.k:.0f}%" for kind in ("abstract", "news", "concrete")}
     passing = action.selection.scored / action.pairs_read
-    recall = of_metric[RECALL]
+    recall, debiased = of_metric[RECALL], entries_at(200_000)["debiased"].runs[0].selection
     return [
         f"`results/reference` has {len(results())} of the 153 runs of `experiment=demo_grid`",
         f"{one}, {two} and {three} rows are above it",
         f"ICC has {recall['icc']:.1f} and PACScore {recall['pacscore']:.1f}",
         f"random 2,000 of the {passing:.0%} that pass",
+        f"`debiased` keeps a random {debiased.distinct:,} of {debiased.scored:,} pairs",
         f"abstract captions ({kinds['abstract']}) and news ({kinds['news']}) than descriptions ({kinds['concrete']}",
     ]  # fmt: skip
 
