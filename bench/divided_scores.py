@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmark.core.uids import UID_DTYPE, UidArray
 from benchmark.scoring.score_parts import write_part
-from benchmark.scoring.score_pool import load_parts, rows_of_files
+from benchmark.scoring.score_pool import load_parts
 from benchmark.scoring.score_table import join_scores
 from filters.column import Column
 from filters.composite import RankSum
@@ -37,5 +37,3 @@ def sum_of_ranks(folder: str) -> Iterator[None]:
     yield
     uids, columns = join_scores(tables)
     scorer.combine(columns, uids)
-    parts = [path for table in tables for path in table.parts]
-    assert sum(map(len, rows_of_files(tables, uids, parts))) == len(uids)

@@ -295,13 +295,15 @@ def _part(group: str, name: str, settings: Settings | None, parts: Callable[[Job
 
 def _pool_settings(settings: Settings) -> Settings:
     """Return the settings of the pool among some: of a folder or URL, the name of a config, or a `Pool`."""
-    pool, names = settings.get("pool"), shipped_names("pool")
+    pool, known = settings.get("pool"), shipped_names("pool")
     if isinstance(pool, Pool):
-        return {"pool": OWN, "pool.name": pool.name, "pool.url": pool.url, "pool.columns": pool.columns}
+        names = "name", "url", "columns", "scale", "nsfw", "exclude"
+        own = {f"pool.{name}": getattr(pool, name) for name in names} | {"+pool.hidden": sorted(pool.hidden)}
+        return {"pool": OWN, **{name: value for name, value in own.items() if value}}
     if isinstance(pool, Path) or (
-        isinstance(pool, str) and ("/" in pool or (pool not in names and user_path(pool).is_dir()))
+        isinstance(pool, str) and ("/" in pool or (pool not in known and user_path(pool).is_dir()))
     ):
         return {"pool": OWN, "pool.url": pool}
-    if isinstance(pool, str) and pool not in names:
-        raise UserError(f"pool={pool} must be a folder, a URL or a name; {did_you_mean(pool, names)}")
+    if isinstance(pool, str) and pool not in known:
+        raise UserError(f"pool={pool} must be a folder, a URL or a name; {did_you_mean(pool, known)}")
     return {}

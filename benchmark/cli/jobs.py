@@ -41,12 +41,12 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     given = [a for a in arguments if not a.startswith("-") and "=" in a]
     overrides = parse_overrides(given)
     experiments = [o.value() for o in overrides if o.key_or_group == "experiment"]
-    paths = [path for name in experiments if (path := CONF / "experiment" / f"{name}.yaml").is_file()]
-    configs = [OmegaConf.load(path) for path in paths]
-    listed = [s for config in configs for s in OmegaConf.select(config, "sweeps", default=[])]
-    if listed:
+    paths = {name: CONF / "experiment" / f"{name}.yaml" for name in experiments}
+    configs = {name: OmegaConf.load(path) for name, path in paths.items() if path.is_file()}
+    listed = [s for config in configs.values() for s in OmegaConf.select(config, "sweeps", default=[])]
+    if listed and len(configs) == len(paths):  # else the one that is unknown is an error of a single run
         others = [o for o in overrides if o.key_or_group != "experiment"]
-        for name, config in zip(experiments, configs, strict=True):
+        for name, config in configs.items():
             for key, example in OmegaConf.select(config, "typed", default={}).items():
                 if all(o.key_or_group != key for o in others):
                     raise UserError(f"experiment={name} needs {key}=, for example {key}={example}")

@@ -26,7 +26,7 @@ FREE_TEXT = frozenset({"task.explain"})  # settings that take a sentence
 LOCATIONS = frozenset({"pool.url", "results_dir", "task.output"})  # which may have braces and queries
 BOUND = re.compile(r"(filter|task)(\.filters\.\w+)+\.(minimum|maximum|rank)")  # of a part of a filter
 OVERRIDE = re.compile(r"[~+]*[\w.$/@:-]+=|[~=]")  # how a separate override begins
-COUNT = re.compile(r"(\d[\d_]*(?:\.\d*)?(?:e\d+)?)([km]?)", re.IGNORECASE)  # 50000, 250k, 1.5m, 2e5
+COUNT = re.compile(r"(\d+(?:_\d+)*(?:\.\d*)?(?:e\d+)?)([km]?)", re.IGNORECASE)  # 50000, 250k, 1.5m, 2e5
 NO_NAME = re.compile(r"null|true|false|nan|[+-]?inf|-?\d+(\.\d+)?", re.IGNORECASE)  # Hydra reads no text here
 UNQUOTED = re.compile(r"[A-Za-z0-9_/\\.:@%+*?| -]*")  # what Hydra reads without quotes
 # Of the environment; settings of text keep them.

@@ -50,6 +50,15 @@ def excluded_uids(pool: Pool) -> UidArray | None:
     return read_subset(path)
 
 
+def refuse_exclusions(pool: Pool) -> None:
+    """Raise `UserError` if the pool has lists, for tasks that read pairs without scoring them."""
+    if pool.exclude:
+        raise UserError(
+            "this task would read pairs on pool.exclude, too; first write the pool without them, by the same settings"
+            " and task=reshard filter=no_filter size=all task.output=FOLDER"
+        )
+
+
 def exclusion_lists(pool: Pool) -> tuple[list[KeyedRows], list[Shard]]:
     """Return the lists, and the shards that are compared with them. Raises `UserError` as `excluded_uids`."""
     lists = [KeyedRows("pool.exclude", source) for source in pool.exclude]

@@ -11,7 +11,6 @@ from benchmark.core.paths import atomic_write, write_text
 from benchmark.core.records import json_text
 from benchmark.results.results_folders import read_or_leave_out
 from downstream.evaluation.captioning import read_coco_results
-from downstream.metrics.metric import ImageId
 
 SUMMARY, GALLERY, EXAMPLES = "selection.json", "gallery.parquet", "examples.parquet"
 CAPTION_CHARACTERS = 300
@@ -118,9 +117,7 @@ class RunFiles:
 
     def captions(self, model: str, evaluation: str) -> dict[str, str]:
         """Return the generated captions by image."""
-        name, absent = f"{model}/captions_{evaluation}.json", dict[ImageId, str]()
-        captions = self._read(name, read_coco_results, absent)
-        return {str(image): caption for image, caption in captions.items()}
+        return self._read(f"{model}/captions_{evaluation}.json", read_coco_results, {})
 
     def _read(self, name: str, read: Callable[[Path], T], absent: T) -> T:
         """Return a file's content; `absent` without such a file, or if its name leads out of the folder."""

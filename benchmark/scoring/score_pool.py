@@ -3,12 +3,11 @@
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmark.core import batch
 from benchmark.core.batch import DUPLICATE_UID, EXCLUDED, counts
@@ -143,7 +142,7 @@ def load_parts(paths: Iterable[Path]) -> ScoreTable:
         scores = np.fmax.reduceat(scores, np.flatnonzero(first))  # NaN if all are
         uids = uids[first]
         drops[DUPLICATE_UID] += count - len(uids)
-    return ScoreTable(uids, scores, drops, add_shards(info.costs for info in infos), paths)
+    return ScoreTable(uids, scores, drops, add_shards(info.costs for info in infos))
 
 
 def _score_composite(
@@ -172,7 +171,9 @@ def _score_composite(
     drops = Counter[str]()
     for table in tables:
         drops |= table.drops  # the filters read the same pool: a sample that two of them drop counts once
-    for path, rows in zip(parts, rows_of_files(tables, uids, parts), strict=True):
+    # Equal parts, whatever shards the filters read: the scores of a composite are always read whole.
+    ends = [len(uids) * number // len(parts) for number in range(len(parts) + 1)]
+    for path, rows in zip(parts, map(slice, ends, ends[1:]), strict=True):
         costs = {SCORING: combining + since(started)}
         if path == parts[0]:
             costs = add_filters([*(table.costs for table in tables), costs])
@@ -188,22 +189,6 @@ def _join_among(tables: Sequence[ScoreTable], survivors: Path | None) -> tuple[U
         return uids, columns
     rows = np.flatnonzero(UidIndex(read_subset(survivors)).find(uids) >= 0)
     return uids[rows], [column[rows] for column in columns]
-
-
-def rows_of_files(
-    tables: Sequence[ScoreTable], uids: UidArray, parts: Sequence[Path]
-) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield the rows of sorted `uids` that belong to each part: whose uid is in a part of that name, and no earlier.
-
-    Filters may read differently divided files, as DataComp's metadata and tars are.
-    """
-    index, left = UidIndex(uids), np.ones(len(uids), bool)
-    for path in parts:
-        files = [file for table in tables for file in table.parts if file.name == path.name]
-        rows = index.find(unite_uids([read_part(file)[0] for file in files]))
-        rows = rows[rows >= 0]
-        yield rows[left[rows]]
-        left[rows] = False
 
 
 def check_losses(pool: Pool, table: ScoreTable, shards: int, tolerate: float) -> None:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +26,6 @@ class ScoreTable:
     scores: Scores  # shape (n,), NaN for none
     drops: Counter[str] = field(default_factory=Counter)  # samples without a score, by reason
     costs: Costs = field(default_factory=dict)  # of scoring when it was done, and of the features
-    parts: Sequence[Path] = ()  # the files that hold the scores
     reused: float = 0.0  # fraction of parts that an earlier run had scored
     pool: Pool | None = None  # None for joined scores
     # Pairs that a selection passes over, as their images cannot be read; `uids` within its bounds lack them.

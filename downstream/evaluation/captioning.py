@@ -94,8 +94,8 @@ def score_captions_of_sets(
     return evaluated
 
 
-def read_coco_results(path: Path) -> dict[ImageId, str]:
-    """Return the caption of each image id; if an image has several rows, the first counts.
+def read_coco_results(path: Path) -> dict[str, str]:
+    """Return the caption of each image id as text, which some files quote; of an image's rows the first counts.
 
     Published result files repeat images, and their published scores count the first rows. Raises `UserError`
     for any other file.
@@ -108,11 +108,11 @@ def read_coco_results(path: Path) -> dict[ImageId, str]:
         raise UserError(
             f"{path} must be COCO results, a JSON list of rows, but holds a {type(rows).__name__}; give another file"
         )
-    captions: dict[ImageId, str] = {}
+    captions: dict[str, str] = {}
     for number, row in enumerate(rows):
         match row:
             case {"image_id": int() | str() as image, "caption": str() as caption}:
-                captions.setdefault(image, caption)
+                captions.setdefault(str(image), caption)
             case _:
                 raise UserError(f'{path}: row {number} is not {{"image_id": ..., "caption": "..."}}')
     return captions

@@ -76,8 +76,7 @@ class PublishedCaptions(Published):
 
     def __init__(self, path: str) -> None:
         self._path = user_path(path)
-        # By ids as text: some files quote them.
-        self._captions = {str(image): text for image, text in read_coco_results(self._path).items()}
+        self._captions = read_coco_results(self._path)
         self.label = self._path.name
         self.sha256 = hash_file(self._path)
 

@@ -76,9 +76,14 @@ def captions_of_images(job: Job) -> list[Drawn]:
         raise UserError(f"task.evaluation={task.evaluation} must be a set of evalset with captions")
     order = np.random.default_rng(job.seed).permutation(len(chosen))[: task.count]
     written = {file: read_coco_results(Path(file)) for file in task.captions}
+    for file, of in written.items():
+        if of.keys().isdisjoint(str(item.image_id) for item in chosen.items):
+            raise UserError(
+                f"task.captions={file} has no caption of an image of task.evaluation={task.evaluation}"
+            )
     scorer = None if written else fitted_filter(job)
     for item in (chosen.items[row] for row in order):
-        captions = [(file, of[item.image_id]) for file, of in written.items() if item.image_id in of]
+        captions = [(file, of[image]) for file, of in written.items() if (image := str(item.image_id)) in of]
         if scorer:
             texts = [*dict.fromkeys(item.references)]
             passing = job.bounds.passes(score_texts(scorer, texts))

@@ -113,6 +113,18 @@ def test_bounds_of_a_named_filter_count_at_the_selection(tmp_path: Path) -> None
     assert decode_uids(select(mine, 1).uids) == [rows(10)[8].uid]
 
 
+def test_a_run_has_the_pool_that_it_was_given(tmp_path: Path) -> None:
+    write_pool(tmp_path / "pool", [rows(3)])
+    (tmp_path / "list.txt").write_text(rows(1)[0].uid)
+    given = Pool(
+        "p", str(tmp_path / "pool"), {"text": "t"}, 10, ["secret"], ["UNLIKELY"], str(tmp_path / "list.txt")
+    )
+    for pool in given, Pool("q", str(tmp_path / "pool")):
+        found = api._job(None, {"pool": pool}).pool
+        names = "name", "url", "columns", "scale", "hidden", "nsfw", "exclude"
+        assert [getattr(found, name) for name in names] == [getattr(pool, name) for name in names]
+
+
 def test_a_pool_of_ones_own_is_scored_with_the_papers_checkpoints() -> None:
     assert api.get_filter("icc").checkpoint == "moranyanuka/icc"
     assert "demo" in str(api.get_filter("icc", {"models": "demo"}).checkpoint)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.results.report.table import MISSING, Table, plain
 from pairsift.studies.profile.web_likeness.statistics import measure_likeness, random_order
 from pairsift.studies.profile.web_likeness.tables import (
     LAION,
@@ -198,21 +197,3 @@ def misses(measured: Mapping[str, float]) -> list[str]:
         for name, value in measured.items()
         if not ROWS[name].accepts(value)
     ]
-
-
-def faithfulness_table(columns: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return the table of all statistics; `columns` maps a column's name to its measured statistics.
-
-    `benchmark.results.report.table.table_lines` makes Markdown of it.
-    """
-    rows = []
-    for name, row in ROWS.items():
-        values = [measured.get(name) for measured in columns.values()]
-        rows.append(plain(row.label, row.real, row.accepted, *(_cell(row, value) for value in values)))
-    return Table("Faithfulness to the web", ["statistic", "real", "accepted", *columns], rows)
-
-
-def _cell(row: Row, value: float | None) -> str:
-    if value is None:
-        return MISSING
-    return row.form(value) if row.accepts(value) else f"{row.form(value)} (outside)"

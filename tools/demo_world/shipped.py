@@ -102,7 +102,7 @@ def class_rows() -> Iterator[Row]:
 
 
 def rated_rows() -> Iterator[Row]:
-    """Yield captions with their planted concreteness; see `rated_captions.demo_captions`."""
+    """Yield captions with their planted concreteness; see `demo_captions.demo_captions`."""
     for index in range(RATED_START, RATED_START + RATED_CAPTIONS):
         yield from rows_of_worlds(partial(_rated_row, index), UNCUT_CONSISTENCIES)
 
@@ -113,7 +113,7 @@ def _rated_row(index: int, consistency: float) -> list[Row]:
 
 
 def annotated_rows() -> list[Row]:
-    """Return captions with grades of a simulated annotator; see `rated_captions.annotated_captions`."""
+    """Return captions with grades of a simulated annotator; see `demo_captions.annotated_captions`."""
     drafts = [sample_draft("annotation", index, 0, pool_mix()) for index in range(ANNOTATED)]
     error = np.random.default_rng([0, ANNOTATED]).normal(0, DISAGREEMENT, ANNOTATED)
     grades = np.clip(np.round(MAX_GRADE * np.array([d.concreteness for d in drafts]) + error), 0, MAX_GRADE)

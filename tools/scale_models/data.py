@@ -1,7 +1,9 @@
 """Training data of the scale models: clean scenes, captions and noisy pairs, from draws that only they use."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +18,7 @@ from tools.demo_world.language.descriptions.alt_texts import alt_text
 from tools.demo_world.language.hypernyms import conceptual_text
 from tools.demo_world.language.trees import text_of
 from tools.demo_world.mix import CLEAN, Mix, pool_mix
-from tools.demo_world.noise import Draft, Pair, draw_caption, pool_scene
+from tools.demo_world.noise import Pair, draw_caption, pool_scene
 from tools.demo_world.sampling import Weighted
 
 HELD_OUT = 1_000_000_000  # samples from this index on are never used for training
@@ -28,6 +30,7 @@ CONCEPTUAL = {
     "mismatched": 0.03,
 }  # fmt: skip
 
+T = TypeVar("T")
 Image = npt.NDArray[np.uint8]  # (height, width, 3), RGB
 
 
@@ -123,26 +126,23 @@ class Pairs(Dataset[Pair]):
         return sample_pair(self.draw, self.start + index, self.seed, self.mix, self.size)
 
 
-class Drafts(Dataset[Draft]):
-    """Noisy pairs of a draw without their images.
+class Drawn(Dataset[T]):
+    """The values of `draw` at the indices below `samples`."""
 
-    Args:
-        draw: name of the draw, a key of `DRAWS`.
-        samples: number of pairs.
-        seed: random seed of the pairs.
-        start: index of the first pair in the draw.
-        mix: what pairs are drawn; the demo pool's mix by default.
-    """
-
-    def __init__(self, draw: str, samples: int, seed: int, start: int = 0, mix: Mix | None = None) -> None:
-        self.draw, self.samples, self.seed, self.start = draw, samples, seed, start
-        self.mix = mix or pool_mix()
+    def __init__(self, draw: Callable[[int], T], samples: int) -> None:
+        self.draw, self.samples = draw, samples
 
     def __len__(self) -> int:
         return self.samples
 
-    def __getitem__(self, index: int) -> Draft:
-        return sample_draft(self.draw, self.start + index, self.seed, self.mix)
+    def __getitem__(self, index: int) -> T:
+        return self.draw(index)
+
+
+def draw_all(draw: Callable[[int], T], samples: int, workers: int) -> list[T]:
+    """Return the values of `draw` at the indices below `samples`; so many processes make them."""
+    batches = DataLoader(Drawn(draw, samples), 256, num_workers=workers, collate_fn=list)
+    return [value for batch in batches for value in batch]
 
 
 def captions(
@@ -152,40 +152,20 @@ def captions(
 
     `workers` is the number of processes that generate them.
     """
-    drafts = Drafts(draw, samples, seed, start, mix)
-    batches = DataLoader(drafts, 256, num_workers=workers, collate_fn=_captions)
-    return [caption for batch in batches for caption in batch]
+    chosen = mix or pool_mix()
+    return draw_all(lambda index: sample_draft(draw, start + index, seed, chosen).caption, samples, workers)
 
 
-def _captions(drafts: list[Draft]) -> list[str]:
-    return [draft.caption for draft in drafts]
+def conceptual_captions(draw: str, samples: int, seed: int, workers: int = 0) -> list[str]:
+    """Return captions like Conceptual Captions', which the ICC paper builds its scorer on.
 
-
-class ConceptualCaptions(Dataset[str]):
-    """Captions like Conceptual Captions', which the ICC paper builds its scorer on.
-
-    They describe more than the pool's captions, without names, codes, copies or web strings.
-
-    Args:
-        draw: name of the draw, a key of `DRAWS`.
-        samples: number of captions.
-        seed: random seed of the captions.
-        start: index of the first caption in the draw.
+    They describe more than the pool's captions, without names, codes, copies or web strings. `workers` is the number
+    of processes that generate them.
     """
+    draw_kind = Weighted(CONCEPTUAL)
 
-    def __init__(self, draw: str, samples: int, seed: int, start: int = 0) -> None:
-        self.draw, self.samples, self.seed, self.start = draw, samples, seed, start
-        self.draw_kind = Weighted(CONCEPTUAL)
+    def caption(index: int) -> str:
+        rng = generator(draw, index, seed)
+        return conceptual_text(draw_caption(draw_kind(rng), rng, pool_mix())[1], rng)
 
-    def __len__(self) -> int:
-        return self.samples
-
-    def __getitem__(self, index: int) -> str:
-        rng = generator(self.draw, self.start + index, self.seed)
-        return conceptual_text(draw_caption(self.draw_kind(rng), rng, pool_mix())[1], rng)
-
-
-def conceptual_captions(draw: str, samples: int, seed: int, start: int = 0, workers: int = 0) -> list[str]:
-    """Return `samples` captions of `ConceptualCaptions`; `workers` is the number of processes that generate them."""
-    drawn = ConceptualCaptions(draw, samples, seed, start)
-    return [text for batch in DataLoader(drawn, 256, num_workers=workers, collate_fn=list) for text in batch]
+    return draw_all(caption, samples, workers)

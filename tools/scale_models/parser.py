@@ -1,6 +1,5 @@
 """A small spaCy pipeline in place of en_core_web_sm: parts of speech and dependencies of the demo's captions."""
 
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from pairsift.studies.icc.building.training import preserved_rng_state
 from tools.demo_world.draws import generator
 from tools.demo_world.language.trees import Tree
 from tools.scale_models.data import HELD_OUT
@@ -150,11 +150,6 @@ def seeded_spacy(seed: int) -> Iterator[None]:
     """Seed the global generators, which spaCy uses, inside the block; restore them afterwards."""
     from thinc.api import fix_random_seed
 
-    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002, spaCy's own
-    try:
-        with seeded(seed):
-            fix_random_seed(seed)
-            yield
-    finally:
-        random.setstate(python_state)
-        np.random.set_state(numpy_state)  # noqa: NPY002
+    with preserved_rng_state(), seeded(seed):
+        fix_random_seed(seed)
+        yield

@@ -22,17 +22,8 @@ def gpt2_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
 
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary - 1,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    bpe.train_from_iterator(texts, trainer)
-    state = _state(bpe)
-    # GPT-2's only special token has the highest id.
-    vocab = state["vocab"] | {END_OF_TEXT: len(state["vocab"])}
-    merges: Any = [(first, second) for first, second in state["merges"]]
-    return GPT2Tokenizer(vocab=vocab, merges=merges, model_max_length=length)
+    _train_byte_level(bpe, texts, vocabulary - 1, [])
+    return GPT2Tokenizer(**_pieces(bpe, END_OF_TEXT), model_max_length=length)
 
 
 def bert_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
@@ -52,7 +43,8 @@ def bert_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
         show_progress=False,
     )
     pieces.train_from_iterator(texts, trainer)
-    return BertTokenizer(vocab=_state(pieces)["vocab"], model_max_length=length)
+    vocab: Any = json.loads(pieces.to_str())["model"]["vocab"]
+    return BertTokenizer(vocab=vocab, model_max_length=length)
 
 
 def clip_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
@@ -63,13 +55,7 @@ def clip_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any:
     bpe.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     bpe.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary - 2,
-        special_tokens=[PAD],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    bpe.train_from_iterator(texts, trainer)
+    _train_byte_level(bpe, texts, vocabulary - 2, [PAD])
     bpe.add_special_tokens([START, END])
     ids = [(token, bpe.token_to_id(token)) for token in (START, END)]
     bpe.post_processor = processors.TemplateProcessing(single=f"{START} $A {END}", special_tokens=ids)
@@ -106,10 +92,7 @@ def roberta_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> Any
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     _train_byte_level(bpe, texts, vocabulary - 1, [BOS, PAD, EOS, UNK])
-    state = _state(bpe)
-    merges: Any = [(first, second) for first, second in state["merges"]]
-    vocab = state["vocab"] | {MASK: len(state["vocab"])}
-    return RobertaTokenizer(vocab=vocab, merges=merges, model_max_length=length)
+    return RobertaTokenizer(**_pieces(bpe, MASK), model_max_length=length)
 
 
 def _train_byte_level(bpe: Tokenizer, texts: Sequence[str], vocabulary: int, special: list[str]) -> None:
@@ -141,13 +124,11 @@ def clip_hub_tokenizer(texts: Sequence[str], vocabulary: int, length: int) -> An
         show_progress=False,
     )
     bpe.train_from_iterator(texts, trainer)
-    state = _state(bpe)
-    size = len(state["vocab"])
-    vocab = state["vocab"] | {empty.bos_token: size, empty.eos_token: size + 1}
-    merges: Any = [(first, second) for first, second in state["merges"]]
-    return CLIPTokenizer(vocab=vocab, merges=merges, model_max_length=length)
+    return CLIPTokenizer(**_pieces(bpe, empty.bos_token, empty.eos_token), model_max_length=length)
 
 
-def _state(tokenizer: Tokenizer) -> dict[str, Any]:
-    state: dict[str, Any] = json.loads(tokenizer.to_str())["model"]
-    return state
+def _pieces(bpe: Tokenizer, *last: str) -> dict[str, Any]:
+    """Return vocabulary and merges, as transformers takes them; the tokens `last` have the highest ids."""
+    model = json.loads(bpe.to_str())["model"]
+    ids = {token: len(model["vocab"]) + number for number, token in enumerate(last)}
+    return {"vocab": model["vocab"] | ids, "merges": [(first, second) for first, second in model["merges"]]}

@@ -22,6 +22,7 @@ from benchmark.core.progress import progress
 from benchmark.core.temporaries import whole_files
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, encode_uid_column
 from benchmark.engine.base import Engine
+from benchmark.pool.exclusion import refuse_exclusions
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import library_versions
 from benchmark.scoring.score_pool import fit_filter
@@ -72,6 +73,7 @@ def label_pool(pool: Pool, config: LabelConfig, engine: Engine) -> Path:
     The folder holds ``labels/<shard>.parquet`` with columns ``uid`` and ``topics`` (K probabilities), ``topics.json``
     and ``manifest.json``. Raises `UserError` if no n-gram is left for the vocabulary.
     """
+    refuse_exclusions(pool)
     reader = CaptionNgrams(config.parser)
     shards = pool.shards(reader.sources)
     (features,) = reader.features

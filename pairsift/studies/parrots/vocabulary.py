@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmark.core.errors import UserError
 from benchmark.engine.base import Engine
+from benchmark.pool.exclusion import refuse_exclusions
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from benchmark.scoring.shard_reader import PoolBatches
@@ -21,6 +22,7 @@ _CAPTIONS = frozenset({"text"})
 
 def captions(pool: Pool, drops: Counter[str]) -> Iterator[str]:
     """Yield the captions of `pool`; unusable samples are counted by reason in `drops`."""
+    refuse_exclusions(pool)
     for shard in pool.shards(_CAPTIONS):
         for batch in pool.batches(shard, _CAPTIONS, BATCH, drops):
             yield from batch.texts
@@ -28,6 +30,7 @@ def captions(pool: Pool, drops: Counter[str]) -> Iterator[str]:
 
 def image_texts(pool: Pool, ocr: TextSpotter, engine: Engine) -> Iterator[str]:
     """Yield the legible text in each image of `pool`, its lines joined by spaces; OCR is cached."""
+    refuse_exclusions(pool)
     scorer = NoText(ocr)
     score_pool(pool, scorer, engine)
     for batch in PoolBatches(pool, scorer):

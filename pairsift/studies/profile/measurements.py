@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from benchmark.core.batch import NO_SCORE, counts
 from benchmark.core.errors import UserError
-from benchmark.core.uids import UidArray, find_uids, unite_uids
+from benchmark.core.uids import UidArray
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
 from benchmark.scoring.score_parts import add_filters, total_cost
 from benchmark.scoring.score_pool import score_pool
-from benchmark.scoring.score_table import ScoreTable
+from benchmark.scoring.score_table import ScoreTable, join_scores
 from filters.base import Filter
 from filters.clip import Clip
 from filters.cotr import Cotr
@@ -98,13 +98,9 @@ def join(tables: Mapping[str, ScoreTable], legible: float) -> tuple[Measurements
 
     `legible` is the confidence from which a line counts as text.
     """
-    uids = unite_uids([table.uids for table in tables.values()])
-    columns = {}
-    for name, table in tables.items():
-        columns[name] = np.full(len(uids), np.nan, np.float32)
-        columns[name][find_uids(uids, table.uids)] = table.scores
-    complete = np.isfinite(np.stack(list(columns.values()))).all(axis=0)
-    columns = {name: values[complete] for name, values in columns.items()}
+    uids, scores = join_scores([*tables.values()])
+    complete = np.isfinite(np.stack(scores)).all(axis=0)
+    columns = {name: values[complete].astype(np.float32) for name, values in zip(tables, scores, strict=True)}
     text = -columns.pop("text") >= np.float32(legible)
     columns |= {name: 0.0 - columns[name] for name in ("cotr", "fuzzy")}  # the filters return minus the rate
     return Measurements(uids=uids[complete], text=text, **columns), int((~complete).sum())

@@ -10,6 +10,7 @@ from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.progress import tracked
+from benchmark.pool.exclusion import refuse_exclusions
 from benchmark.pool.layout import Shard
 from benchmark.pool.pool import Pool
 from benchmark.pool.tar_index import TarIndex
@@ -28,6 +29,7 @@ class PoolSample(Pool):
     """
 
     def __init__(self, pool: Pool, count: int, seed: int) -> None:
+        refuse_exclusions(pool)
         super().__init__(pool.name, pool.url, pool.columns, pool.scale, sorted(pool.hidden), pool.nsfw)
         self.unusable: Counter[str] = Counter()
         self.requested = count

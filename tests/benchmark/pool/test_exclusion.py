@@ -260,6 +260,18 @@ def test_an_excluded_pair_is_in_nothing_that_is_written(
     assert_one_line(done, f"but {len(left)} have a score ({count} excluded); choose size={len(left)} or less")
 
 
+@pytest.mark.parametrize(
+    "task", ["profile", "figure figure=icc_2", "annotation", "text_spotting", "weak_labels"]
+)
+def test_a_task_that_reads_unscored_pairs_takes_no_list(
+    run: Run, pool: Path, tmp_path: Path, task: str
+) -> None:
+    (tmp_path / "list.txt").write_text("example.org")
+    settings = "pool=img2dataset", f"pool.url={pool}", f"pool.exclude={tmp_path / 'list.txt'}", "models=demo"
+    message = "this task would read pairs on pool.exclude, too; first write the pool without them"
+    assert_one_line(run(*f"task={task}".split(), *settings, "engine.workers=1"), message)
+
+
 @pytest.mark.slow
 def test_a_report_shows_no_excluded_pair(
     run: Run, small_demo: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -16,8 +16,8 @@ from benchmark.core.errors import UserError
 from benchmark.core.ties import highest
 from benchmark.core.uids import UID_DTYPE, UidArray
 from benchmark.core.usage import Seconds
-from benchmark.scoring.score_parts import SCORING, read_part, write_part
-from benchmark.scoring.score_pool import load_parts, rows_of_files
+from benchmark.scoring.score_parts import SCORING, write_part
+from benchmark.scoring.score_pool import load_parts
 from benchmark.scoring.score_table import ScoreTable, join_scores
 from benchmark.selection.top_k import select_top_k
 from filters.base import Composite, Scores
@@ -108,14 +108,6 @@ def test_files_are_joined_as_dictionaries_are(write: Write, first: Files, second
         assert column.dtype == table.scores.dtype
         expected = [scores.get(uid, np.nan) for uid in uids.tolist()]
         assert np.array_equal(column, np.array(expected, column.dtype), equal_nan=True)
-    left = set(uids.tolist())
-    parts = [*{path.name: path for table in tables for path in table.parts}.values()]
-    for path, rows in zip(parts, rows_of_files(tables, uids, parts), strict=True):
-        files = [file for table in tables for file in table.parts if file.name == path.name]
-        here = {uid for file in files for uid in read_part(file)[0].tolist()}
-        assert uids[rows].tolist() == sorted(left & here)
-        left -= here
-    assert not left
 
 
 def plain_ranks(scores: Scores) -> npt.NDArray[np.float64]:

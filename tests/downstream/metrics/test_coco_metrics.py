@@ -110,10 +110,10 @@ def test_the_first_row_of_an_image_counts(tmp_path, encoding):
     path = tmp_path / "results.json"
     path.write_text(
         '[{"image_id": 2, "caption": "one", "score": 0.5}, {"image_id": 1, "caption": ""},'
-        ' {"image_id": 2, "caption": "two"}]',
+        ' {"image_id": "2", "caption": "two"}]',
         encoding,
     )
-    assert read_coco_results(path) == {2: "one", 1: ""}
+    assert read_coco_results(path) == {"2": "one", "1": ""}
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def score_all(folder, shared_data, metrics) -> None:
         add(name, *({image: pair[part] for image, pair in pairs.items()} for part in (0, 1)))
     golden, texts = shared_data / "coco_golden_eval", {}
     for row in json.loads((golden / "small_captions_val2014.json").read_text())["annotations"]:
-        texts.setdefault(row["image_id"], []).append(row["caption"])
+        texts.setdefault(str(row["image_id"]), []).append(row["caption"])
     add("golden", read_coco_results(golden / "small_captions_val2014_results.json"), texts)
     domains |= {"one": domains["clean"][:1], "none": []}
     scored = score_domains(candidates, references, domains, metrics)

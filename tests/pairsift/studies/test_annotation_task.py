@@ -164,7 +164,10 @@ def test_comments_beside_their_images_are_counted_by_decision(
 def test_captions_of_systems_are_rated_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / "ns.json", tmp_path / "cs.json"]
     for number, file in enumerate(files):
-        rows = [{"image_id": image, "caption": f"{'wow ' * number}{image}"} for image in range(2 - number)]
+        ids = [lambda image: image, str][number]  # some files quote them
+        rows = [
+            {"image_id": ids(image), "caption": f"{'wow ' * number}{image}"} for image in range(2 - number)
+        ]
         file.write_text(json.dumps(rows))
     settings = ["task.question=quality", f"task.captions=[{files[0]},{files[1]}]"]
     annotation(job_with_images(tmp_path, *settings))
@@ -180,5 +183,8 @@ def test_captions_of_systems_are_rated_by_file(tmp_path: Path, capsys: pytest.Ca
     assert f"{files[1]} 1 0% 0% 100% 75.00" in page
     with pytest.raises(UserError, match="must be ratings of the form that these settings draw"):
         show_by_origin(job, {"0" * 32: 1.0}, tmp_path / "page.html")
+    files[0].write_text(json.dumps([{"image_id": "other", "caption": "a cat"}]))
+    with pytest.raises(UserError, match=r"ns.json has no caption of an image of task.evaluation=coco"):
+        annotation(job_with_images(tmp_path, *settings))
     with pytest.raises(UserError, match="evaluation=cocoa must be a set of evalset with captions"):
         annotation(job_of(tmp_path, "task.evaluation=cocoa"))

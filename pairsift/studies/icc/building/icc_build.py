@@ -18,7 +18,6 @@ from filters.icc.modes import measures
 from filters.icc.sba import FrozenParts, SemanticBottleneck
 from filters.icc.vba import ImageCaptioner, TextToImage, VisualBottleneck
 from pairsift.studies.icc.building.build import Build, Plan
-from pairsift.studies.icc.building.captions import CaptionSets
 
 
 def icc_build(job: Job) -> None:
@@ -59,7 +58,7 @@ def make_plan(cfg: DictConfig) -> Plan:
     generator = TextToImage(**models["text_to_image"])
     captioner = ImageCaptioner(**models["image_captioner"], **decoding["vba"])
     return Plan(
-        captions=partial(_read_captions, icc.captions),
+        captions=partial(hydra.utils.instantiate, icc.captions),
         training_captions=icc.training_captions,
         scoring_captions=icc.scoring_captions,
         frozen=frozen,
@@ -79,9 +78,3 @@ def make_plan(cfg: DictConfig) -> Plan:
         base=models["icc"]["base"],
         distillation=hydra.utils.instantiate(icc.distillation, seed=cfg.seed),
     )
-
-
-def _read_captions(source: DictConfig) -> CaptionSets:
-    """Return what the configuration describes: captions of files, or of the demo as a plain list."""
-    captions = hydra.utils.instantiate(source)
-    return captions if isinstance(captions, CaptionSets) else CaptionSets(captions)

@@ -12,6 +12,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json, hash_text
 from benchmark.core.progress import tracked
 from benchmark.core.records import Schema
+from benchmark.pool.exclusion import refuse_exclusions
 from benchmark.pool.pool import Pool
 from benchmark.results.provenance import Provenance, provenance
 from pairsift.studies.profile.web_likeness.statistics import Likeness, measure_likeness
@@ -65,6 +66,7 @@ def sample_captions(pool: Pool, count: int, seed: int) -> list[str]:
     Memory is bounded by `SHARDS` times `ROWS`, or times `count` if that is more. If the pool has metadata, only
     that is read. Raises `UserError` if the pool lacks a usable caption.
     """
+    refuse_exclusions(pool)
     rng = np.random.default_rng(seed)
     shards = pool.shards(TEXT)
     captions: list[str] = []
