@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 OptimizerName = Literal["adamw", "lamb"]
-# Estimates for models of 200 million weights on an H100 or H200, unmeasured: the time to compile, and the time that a
-# compiled forward and backward pass saves.
-COMPILE_SECONDS, SAVED_SECONDS = 300.0, 0.05
 OF_STREAMS = frozenset({"source", "stream_workers", "shuffle_mib"})
 
 
@@ -74,8 +71,7 @@ class TrainConfig:
             gradient.
         precision: fp32, bf16 or, on a GPU, tf32; auto is bf16 on a GPU that computes it, else fp32. The fingerprint
             of a training has the resolved precision, its identity has none (`compare=False`).
-        compile: whether the trained networks are compiled, which changes rounding only; auto: on a GPU, if that saves
-            more time than it takes.
+        compile: whether the trained networks are compiled, which changes rounding only.
     """
 
     samples_seen: PositiveInt
@@ -93,7 +89,7 @@ class TrainConfig:
     micro_batch: PositiveInt | None = None
     checkpointing: bool = False
     precision: TrainingPrecision = field(default="auto", compare=False)
-    compile: bool | Literal["auto"] = field(default=False, compare=False)
+    compile: bool = field(default=False, compare=False)
     beta2: FractionBelowOne | None = None
     epsilon: PositiveFloat | None = None
     source: Literal["index", "stream"] = "index"
@@ -211,21 +207,10 @@ class Trainer:
         prepared = accelerator.prepare(model, optimizer)
         settings = recipe.max_grad_norm or math.inf, recipe.seed, precision, micro_batch, data.levels
         stepper = Stepper(accelerator, prepared[0], prepared[1], *settings)
-        passes = (recipe.steps - state.step) * math.ceil(part / (micro_batch or part))
-        with ready_for_steps(model, accelerator.device, precision, self._compiles(passes)):
+        with ready_for_steps(model, accelerator.device, precision, recipe.compile):
             self._loop(stepper, data, state, save)
         accelerator.unwrap_model(stepper.model, keep_fp32_wrapper=False).eval()
         return self._report(data, state.over_processes(), resumed_from)
-
-    def _compiles(self, passes: int) -> bool:
-        """Return whether to compile for so many forward and backward passes, and log why."""
-        if isinstance(self.config.compile, bool):
-            return self.config.compile
-        on, saved = self.device.type, passes * SAVED_SECONDS
-        pays = on == "cuda" and saved > COMPILE_SECONDS
-        why = f"on {on}: on a GPU it takes about {COMPILE_SECONDS:.0f} s and saves {saved:.0f} s (estimates)"
-        log.info("%s: training.compile=auto is %s %s", self.name, str(pays).lower(), why)
-        return pays
 
     def _loop(
         self, stepper: Stepper, data: TrainingData[Any], state: TrainState, save: Callable[[], None]

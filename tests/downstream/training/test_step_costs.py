@@ -21,7 +21,6 @@ from downstream import batching
 from downstream.models.networks import CaptionLoss, TwoTowers
 from downstream.training import embedded_subset, stepper
 from downstream.training.stepper import Stepper, checkpoint_activations, make_optimizer, ready_for_steps
-from downstream.training.trainer import Trainer
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData
 from tests.downstream.tiny_models import (
     CAPTIONS,
@@ -245,20 +244,3 @@ def test_compiled_networks_train_alike_and_are_compiled_for_all_lengths(
     assert 0 < dynamo["stats"]["unique_graphs"] <= graphs
     assert not dynamo["graph_break"]
     assert trained("compiled") == pytest.approx(exact[10:], rel=1e-4)  # goes on from the checkpoint
-
-
-def test_only_a_long_training_on_a_gpu_is_compiled_by_auto(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO")
-    for asked, device, passes, expected in [
-        (False, "cuda", 10**6, False),
-        (True, "cpu", 1, True),
-        ("auto", "cpu", 10**6, False),
-        ("auto", "cuda", 6_001, True),
-        ("auto", "cuda", 5_999, False),
-    ]:
-        trainer = Trainer("toy", six_steps(compile=asked), torch.device(device), Recorder())
-        assert trainer._compiles(passes) is expected
-    assert caplog.messages[-1] == (
-        "toy: training.compile=auto is false on cuda: on a GPU it takes about 300 s and saves 300 s (estimates)"
-    )
-    assert len(caplog.messages) == 3
