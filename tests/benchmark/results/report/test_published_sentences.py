@@ -116,7 +116,7 @@ def quoted_means_and_counts() -> list[str]:
     passing = action.selection.scored / action.pairs_read
     recall, debiased = of_metric[RECALL], entries_at(200_000)["debiased"].runs[0].selection
     return [
-        f"`results/reference` has {len(results())} of the 153 runs of `experiment=demo_grid`",
+        f"`results/reference` has the {len(results())} runs of `experiment=demo_grid`",
         f"{one}, {two} and {three} rows are above it",
         f"ICC has {recall['icc']:.1f} and PACScore {recall['pacscore']:.1f}",
         f"random 2,000 of the {passing:.0%} that pass",
