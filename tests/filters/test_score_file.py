@@ -12,6 +12,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.uids import decode_uids, encode_uids, make_uid
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
+from benchmark.scoring.score_folder import score_folder
 from benchmark.scoring.score_pool import score_pool
 from filters.base import Filter, standardize
 from filters.random import Random
@@ -145,7 +146,7 @@ def test_columns_are_added_after_standardising(tmp_path: Path) -> None:
 def test_our_own_parts_are_read_and_select_the_same(tmp_path: Path) -> None:
     pool = pool_of(tmp_path, 40)
     table = score_pool(pool, Random(1), LocalEngine("cpu", 1))
-    again = score_pool(pool, ScoreFile(str(table.parts[0].parent), "score"), LocalEngine("cpu", 1))
+    again = score_pool(pool, ScoreFile(str(score_folder(pool, Random(1))), "score"), LocalEngine("cpu", 1))
     assert np.array_equal(again.uids, table.uids)
     assert again.scores.tolist() == table.scores.tolist()
 
