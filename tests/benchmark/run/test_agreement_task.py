@@ -86,7 +86,7 @@ def test_intervals_of_small_resamples_are_those_of_whole_ones(
     assert small[:, 1] == pytest.approx(whole[:, 1], abs=0.2 * widths[0].max())
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_intervals_cover_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 100 draws of 600 pairs, 95% intervals by resamples of 150 pairs have the value of a million pairs in 95%."""
     monkeypatch.setattr(module, "DRAWN", 150)

@@ -207,9 +207,9 @@ def dynamo() -> Iterator[Any]:
     [
         pytest.param("locked", "eager", None, 2, marks=pytest.mark.slow),
         pytest.param("locked", "inductor", None, 2, marks=[pytest.mark.full, NEEDS_COMPILER]),
-        pytest.param("captioner", "aot_eager", None, 3, marks=pytest.mark.slow),
-        pytest.param("unlocked", "eager", 3, 8, marks=pytest.mark.slow),
-        pytest.param("clip_scratch", "eager", None, 4, marks=pytest.mark.slow),
+        pytest.param("captioner", "aot_eager", None, 3, marks=pytest.mark.full),
+        pytest.param("unlocked", "eager", 3, 8, marks=pytest.mark.full),
+        pytest.param("clip_scratch", "eager", None, 4, marks=pytest.mark.full),
     ],
 )
 def test_compiled_networks_train_alike_and_are_compiled_for_all_lengths(
