@@ -134,8 +134,8 @@ def main() -> None:
         "--control", type=Path, help="train a CLIP without text in its images into this folder"
     )
     arguments = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%X")
-    logging.getLogger("root").setLevel(logging.WARNING)
+    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%X")
+    logging.getLogger("tools").setLevel(logging.INFO)
     passed = (reading := measure(arguments.clip)).reads
     sys.stdout.write(f"{arguments.clip}: {reading}\n")
     if arguments.control:
