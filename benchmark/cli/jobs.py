@@ -44,7 +44,7 @@ def planned_sweeps(arguments: Sequence[str]) -> list[list[str]]:
     paths = {name: CONF / "experiment" / f"{name}.yaml" for name in experiments}
     configs = {name: OmegaConf.load(path) for name, path in paths.items() if path.is_file()}
     listed = [s for config in configs.values() for s in OmegaConf.select(config, "sweeps", default=[])]
-    if listed and len(configs) == len(paths):  # else the one that is unknown is an error of a single run
+    if listed and len(configs) == len(paths):  # an unknown experiment is refused as one of a single run
         others = [o for o in overrides if o.key_or_group != "experiment"]
         for name, config in configs.items():
             for key, example in OmegaConf.select(config, "typed", default={}).items():

@@ -261,7 +261,16 @@ def test_an_excluded_pair_is_in_nothing_that_is_written(
 
 
 @pytest.mark.parametrize(
-    "task", ["profile", "figure figure=icc_2", "annotation", "text_spotting", "weak_labels"]
+    "task",
+    [
+        "profile",
+        "figure figure=icc_2",
+        "figure figure=parrot_1",
+        "annotation",
+        "text_spotting",
+        "text_spotting task.vocabulary=ocr",
+        "weak_labels",
+    ],
 )
 def test_a_task_that_reads_unscored_pairs_takes_no_list(
     run: Run, pool: Path, tmp_path: Path, task: str
