@@ -1,4 +1,4 @@
-"""Files of the web that stay: members of zips, or whole, through ``.NAME.part``, which later fetches continue."""
+"""Files of the web that stay: members of zips, or whole; an interrupted fetch is continued."""
 
 import zlib
 from collections.abc import Mapping
@@ -6,6 +6,8 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from benchmark.core import storage
+from benchmark.core.fingerprints import file_version
+from benchmark.core.locks import locked
 from benchmark.core.paths import atomic_write, put_in_place
 from benchmark.core.prefetch import prefetch_map
 
@@ -14,10 +16,14 @@ def fetch_files(files: Mapping[Path, str]) -> None:
     """Fetch each URL to its path, several at a time; files that are there stay. Raises `StorageError`."""
 
     def fetch(path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")
-        storage.download(files[path], part)
-        put_in_place(part, path)
+        with locked(path):
+            if path.is_file():  # another process has made it meanwhile
+                return
+            path.parent.mkdir(parents=True, exist_ok=True)
+            version = file_version(storage.find_file(files[path]))  # another version is not continued
+            part = path.with_name(f".{path.name}.{version}.part")
+            storage.download(files[path], part)
+            put_in_place(part, path)
 
     for _ in prefetch_map(fetch, [path for path in files if not path.is_file()], storage.CONNECTIONS):
         pass

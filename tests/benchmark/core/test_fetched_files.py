@@ -1,7 +1,9 @@
 """Files and members of zips, fetched from a server that does what servers on the web do wrong."""
 
+import os
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -74,11 +76,34 @@ def test_what_cannot_be_unpacked_is_one_line_and_not_kept(
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_a_part_of_another_file_is_refused(root: Path, tmp_path: Path) -> None:
-    (root / "noise.bin").write_bytes(NOISE[:100])
-    (tmp_path / ".noise.bin.part").write_bytes(bytes(101))  # larger than what the server has now
+def test_two_that_fetch_one_file_at_once_fetch_it_once(root: Path, tmp_path: Path) -> None:
+    (root / "noise.bin").write_bytes(NOISE)
+    path = tmp_path / "noise.bin"
+    with http_server(root, behaviour := Behaviour(latency=0.02)) as url, ThreadPoolExecutor(2) as both:
+        for done in [both.submit(fetch_files, {path: f"{url}/noise.bin"}) for _ in range(2)]:
+            done.result()
+    assert path.read_bytes() == NOISE
+    assert behaviour.sent(".bin") == len(NOISE) + 1  # and the byte that tells whether ranges are sent
+
+
+def test_a_part_of_another_version_is_not_continued(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served, path = root / "noise.bin", tmp_path / "noise.bin"
+    served.write_bytes(bytes(90_000))
+    read_range = storage.read_range
+
+    def interrupted(url: str, start: int, end: int) -> bytes:
+        if start >= 40_000:
+            raise StorageError("the network is gone")
+        return read_range(url, start, end)
+
     with http_server(root, Behaviour()) as url:
-        with pytest.raises(StorageError, match=r"changed while it was fetched; run the same command again"):
-            fetch_files({tmp_path / "noise.bin": f"{url}/noise.bin"})
-        fetch_files({tmp_path / "noise.bin": f"{url}/noise.bin"})
-    assert (tmp_path / "noise.bin").read_bytes() == NOISE[:100]
+        with monkeypatch.context() as patch:
+            patch.setattr(storage, "read_range", interrupted)
+            with pytest.raises(StorageError, match="the network is gone"):
+                fetch_files({path: f"{url}/noise.bin"})
+        served.write_bytes(NOISE)
+        os.utime(served, (0, 0))  # another version of the same size
+        fetch_files({path: f"{url}/noise.bin"})
+    assert path.read_bytes() == NOISE
