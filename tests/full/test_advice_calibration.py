@@ -22,9 +22,10 @@ def test_p_best_is_right_as_often_as_it_says() -> None:
         print(f"{low}%: {within.sum()}, says {said[within].mean():.1%}, right {right[within].mean():.1%}")
         differences.append(abs(said[within].mean() - right[within].mean()))
     told = np.mean([world.found.best[world.choice] >= 0.5 for world in worlds])
-    print(f"told {told:.1%}, regret {np.mean([w.regret for w in worlds]):.3f},")
-    print(f"expected {np.mean([w.expected_regret for w in worlds]):.3f}")
+    regret, expected = (np.mean([getattr(w, of) for w in worlds]) for of in ("regret", "expected_regret"))
+    print(f"told {told:.1%}, regret {regret:.3f}, expected {expected:.3f}")
     assert max(differences) <= 0.05
+    assert abs(expected / regret - 1) <= 0.25
     chances = [world.found.best.reshape(-1, 3).sum(axis=1) for world in worlds]  # of filters with three sizes
     of_best = [
         chance[np.reshape(world.right, (-1, 3)).any(axis=1)]
