@@ -13,8 +13,8 @@ from benchmark.core.batch import Sample
 from benchmark.core.uids import UID_DTYPE, UidArray, decode_uids, unite_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import reshard
-from benchmark.pool.subset import index_tars, selected_samples, use_metadata_captions
+from benchmark.pool.reshard import write_shards
+from benchmark.pool.subset import index_tars
 from benchmark.run.open_samples import open_subset
 from benchmark.selection.selection import Selection
 from downstream.training.batch_loader import loader
@@ -84,8 +84,7 @@ def copy(folder: str) -> Iterator[None]:
     with copied_cache(folder), tempfile.TemporaryDirectory() as out:
         yield
         pool = Pool("tars", folder)
-        samples = use_metadata_captions(selected_samples(pool, chosen(folder)), pool)
-        reshard(pool, samples, out, ENGINE, shard_size=1000)
+        write_shards(pool, chosen(folder), out, ENGINE, shard_size=1000)
 
 
 def first_batch(folder: str) -> Iterator[None]:

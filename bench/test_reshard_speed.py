@@ -22,8 +22,8 @@ from bench.reshard_pools import BYTES, PAIRS, TARS, chosen, linked, tars_of, wri
 from benchmark.core.uids import decode_uids, unite_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import reshard
-from benchmark.pool.subset import Subset, index_tars, selected_samples, use_metadata_captions
+from benchmark.pool.reshard import write_shards
+from benchmark.pool.subset import Subset, index_tars
 from benchmark.pool.tar_index import TarIndex, index_tar, save_index
 
 pytestmark = pytest.mark.perf
@@ -63,8 +63,7 @@ def write(folder: str, out: str, fraction: float) -> None:
     """Index tars that are not indexed yet, and write a subset."""
     pool, engine = Pool("p", folder), LocalEngine("cpu")
     index_tars(pool, engine)
-    parts = selected_samples(pool, chosen(folder, fraction))
-    reshard(pool, use_metadata_captions(parts, pool), out, engine)
+    write_shards(pool, chosen(folder, fraction), out, engine)
 
 
 @dataclass(frozen=True)

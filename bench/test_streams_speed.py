@@ -19,9 +19,9 @@ from bench.photos import write_photos
 from benchmark.core.batch import Sample
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import reshard
+from benchmark.pool.reshard import write_shards
 from benchmark.pool.streamed_subset import StreamedSubset
-from benchmark.pool.subset import Subset, selected_samples
+from benchmark.pool.subset import Subset
 from downstream.training.streaming import StreamedBatches
 from downstream.training.training_data import SampleOrder, StepBatches, TrainingData, TrainingSubset
 
@@ -113,7 +113,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     write_photos(root / "shards", TARS, IMAGES)
     pool = Pool("x", str(root))
     uids = np.sort(np.concatenate([pool.index(shard).uids for shard in pool.tars]))
-    reshard(pool, selected_samples(pool, uids), root / "new", LocalEngine(workers=1), shard_size=IMAGES)
+    write_shards(pool, uids, root / "new", LocalEngine(workers=1), shard_size=IMAGES)
     return str(root / "new")
 
 

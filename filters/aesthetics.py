@@ -60,11 +60,11 @@ class Aesthetics(Filter):
         path = self._file()
         state = read_weights(path)
         names = [name.removesuffix("weight") for name in state if name.endswith("weight")]
+        layers = [(state[f"{name}weight"], state.get(f"{name}bias")) for name in sorted(names, key=_position)]
         self._layers = [
-            (state[f"{name}weight"].float(), state[f"{name}bias"].float())
-            for name in sorted(names, key=_position)
+            (weight.float(), bias.float()) for weight, bias in layers if weight.ndim == 2 and bias is not None
         ]
-        if not self._layers or any(weight.ndim != 2 for weight, _ in self._layers):
+        if not layers or len(self._layers) < len(layers):
             raise UserError(f"filter.head={self.head} must hold linear layers; {REMEDY}")
         places = [place for name in names for place in _position(name)]
         if any(later - earlier > 2 for earlier, later in pairwise(sorted(places))):

@@ -22,7 +22,7 @@ class English(Filter):
 
     def __init__(self) -> None:
         require("language")
-        self._is_english: Callable[[str], bool] | None = None
+        self._language: Callable[[str], str | None] | None = None
 
     def identity(self) -> dict[str, Any]:
         """Add the version of the language detection library."""
@@ -30,27 +30,20 @@ class English(Filter):
 
     def setup(self, device: Device) -> None:
         """Load the language detection model, on the CPU."""
-        self._is_english = english_detector()
+        self._language = language_detector()
 
     def score(self, batch: Batch) -> Scores:
         """Return scores of shape (n,), 1 or NaN."""
-        assert self._is_english is not None, "setup comes before score"
         return np.where([self._keeps(text) for text in batch.texts], np.float32(1), np.float32(np.nan))
 
     def _keeps(self, text: str) -> bool:
-        assert self._is_english is not None, "setup comes before score"
-        return self._is_english(text)
+        assert self._language is not None, "setup comes before score"
+        return self._language(text) == "en"
 
 
 def language_revision() -> str:
     """Return the name and version of the language detection library, whose wheel includes the model."""
     return f"{LIBRARY}-{importlib.metadata.version(LIBRARY)}"
-
-
-def english_detector() -> Callable[[str], bool]:
-    """Return a function that says whether the most probable language of a text is English."""
-    detect = language_detector()
-    return lambda text: detect(text) == "en"
 
 
 def language_detector() -> Callable[[str], str | None]:

@@ -1,7 +1,7 @@
 """Image-based filtering (DataComp, Gadre et al. 2023): keep the clusters nearest to a target's images."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,21 +13,20 @@ from benchmark.core.devices import Device
 from benchmark.core.extras import require
 from benchmark.core.mapped_files import save_array
 from benchmark.core.ranges import PositiveInt
-from benchmark.core.requirements import Requirement
 from benchmark.core.uids import UID_DTYPE, UidArray
 from filters.base import Scores
 from filters.clip import ClipFeatures
 from filters.embeddings.clusters import AssignChunks, ImageClusters, fit_by_worker
-from filters.embeddings.corpus import ByUid, Corpus, CorpusFilter, Floats, PieceWork, Subset, chunks
-from filters.embeddings.pool_embeddings import check_width, read_target, target_digest, target_requirement
-from filters.english import english_detector, language_revision
+from filters.embeddings.corpus import ByUid, Corpus, Floats, PieceWork, Subset, chunks
+from filters.embeddings.pool_embeddings import Targeted, check_width, read_target
+from filters.english import language_detector, language_revision
 
 MINIMUM_WORDS, MINIMUM_CHARACTERS = 2, 6
 # The words that the release counts, fastText's: only ASCII white space separates them, and a newline is one itself.
 FASTTEXT_WORD = re.compile(r"[^ \n\r\t\v\f\0]+|\n")
 
 
-class ImageBased(CorpusFilter):
+class ImageBased(Targeted):
     """1 if a sample's cluster is the nearest cluster of at least one target image, else NaN.
 
     As in the released baseline, only samples with an English caption of more than one word and more than five
@@ -43,6 +42,8 @@ class ImageBased(CorpusFilter):
     """
 
     needs = frozenset({"text"})
+    corpus_dependent = True
+    target: str
 
     def __init__(
         self,
@@ -62,13 +63,8 @@ class ImageBased(CorpusFilter):
         self._kept: ByUid | None = None
 
     def identity(self) -> dict[str, Any]:
-        """Identify the target by its content; add the version of the language detection library."""
-        return super().identity() | {"target": target_digest(self.target), "language": language_revision()}
-
-    def requirements(self) -> Iterator[Requirement]:
-        """Yield the target, and the requirements of the embeddings."""
-        yield target_requirement(self.target)
-        yield from super().requirements()
+        """Add the version of the language detection library."""
+        return super().identity() | {"language": language_revision()}
 
     def fit_corpus(self, corpus: Corpus) -> None:
         """Cluster the pool and mark the target's clusters. Raises `UserError` when the target cannot be used."""
@@ -119,13 +115,13 @@ class _UsableCaptions(PieceWork):
 
     def setup(self, device: Device) -> None:
         """Make the language detector."""
-        self._is_english = english_detector()
+        self._language = language_detector()
 
     def __call__(self, piece: int, /) -> UidArray:
         """Return the uids of one shard, (n,)."""
         found = [np.empty(0, UID_DTYPE)]
         for batch in self._shards[piece]:
-            usable = [_is_long_enough(text) and self._is_english(text) for text in batch.texts]
+            usable = [_is_long_enough(text) and self._language(text) == "en" for text in batch.texts]
             found.append(batch.uids[np.flatnonzero(usable)])
         return np.concatenate(found)
 

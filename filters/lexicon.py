@@ -62,7 +62,7 @@ class Lexicon(Filter):
             )
         try:
             self._rating = {row[WORD].lower(): float(row[RATING]) for row in reader}
-        except (TypeError, ValueError, csv.Error):
+        except (AttributeError, TypeError, ValueError, csv.Error):
             raise UserError(
                 f"filter.ratings={self.ratings}: {RATING} of line {reader.line_num} must be a number"
             ) from None

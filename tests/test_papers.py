@@ -54,7 +54,7 @@ def test_an_entry_has_commands_or_says_why_not(entry: Entry) -> None:
 
 def test_every_table_with_recorded_digits_is_listed() -> None:
     listed = {(paper.paper, entry.number) for paper, entry in ENTRIES if entry.is_table}
-    assert {(table.paper, table.number) for table in (*published_tables(), *study_tables())} <= listed
+    assert {(table.paper, table.number) for table in published_tables()} | study_tables().keys() <= listed
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -96,7 +96,7 @@ def commands(entry: Entry) -> Iterator[str]:
 def recorded_digits(paper: str) -> set[str]:
     """Return the numbers of the paper's tables that have their printed digits as data."""
     downstream = {table.number for table in published_tables() if table.paper == paper}
-    return downstream | {table.number for table in study_tables() if table.paper == paper}
+    return downstream | {number for of, number in study_tables() if of == paper}
 
 
 def page(listed: Sequence[Paper]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from benchmark.core.errors import UserError
-from benchmark.core.ranges import DEVICES
 
 if TYPE_CHECKING:
     import torch
@@ -48,8 +46,6 @@ def resolve_device(name: str) -> torch.device:
     torch.backends.cudnn.allow_tf32 = False
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if not re.fullmatch(DEVICES, name):
-        raise UserError(f"device={name} must be auto, cpu, cuda or cuda:N")
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         count = torch.cuda.device_count()

@@ -87,8 +87,6 @@ class KeyedRows(RowFiles):
     def __init__(self, setting: str, source: str | Sequence[str], key: Kind | None = None) -> None:
         super().__init__(setting, source)
         self._key = key
-        if key is not None and key not in KINDS:
-            raise UserError(f"key={key} of {setting} must be one of {', '.join(KINDS)}")
 
     @property
     def _is_text(self) -> bool:

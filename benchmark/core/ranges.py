@@ -14,8 +14,6 @@ from pydantic.fields import FieldInfo
 
 from benchmark.core.errors import UserError
 
-DEVICES = r"^(auto|cpu|cuda(:\d{1,3})?)$"
-
 PositiveInt = Annotated[int, Field(gt=0, description="a positive integer")]
 Percentage = Annotated[int, Field(ge=0, le=100, description="an integer from 0 to 100")]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False, description="a positive number")]
@@ -31,7 +29,9 @@ Precision = Annotated[str, Field(pattern="^(auto|fp32|bf16)$", description="auto
 TrainingPrecision = Annotated[
     str, Field(pattern="^(auto|fp32|bf16|tf32)$", description="auto, fp32, bf16 or tf32")
 ]
-Device = Annotated[str, Field(pattern=DEVICES, description="auto, cpu, cuda or cuda:N")]
+Device = Annotated[
+    str, Field(pattern=r"^(auto|cpu|cuda(:\d{1,3})?)$", description="auto, cpu, cuda or cuda:N")
+]
 # Part of the names of files.
 Name = Annotated[
     str,

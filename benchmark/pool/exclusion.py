@@ -32,17 +32,19 @@ BATCH = 1 << 18  # keys that are looked up at once: sorted, many are found faste
 _HOST = re.compile(r"\s*[\w+.-]+://(?:[^/?#@]*@)?([^/?#:\s]+)")
 
 
-def excluded_uids(pool: Pool) -> UidArray | None:
+def excluded_uids(pool: Pool, scored: Sequence[Shard]) -> UidArray | None:
     """Return the sorted uids of the pool's pairs that are on a list of `Pool.exclude`; None without a list.
 
-    A domain includes all hosts below it. MD5 and SHA-256 are compared with the columns of img2dataset and DataComp,
-    which are of the file that was downloaded. The pool is read once for the same lists.
+    The shards to be `scored` are compared, too: tars may hold pairs that the metadata lacks. A domain includes all
+    hosts below it. MD5 and SHA-256 are compared with the columns of img2dataset and DataComp, which are of the file
+    that was downloaded. The pool is read once for the same lists.
 
     Raises `UserError` for a list that cannot be read or is empty, or if the pool has no column for its keys.
     """
     if not pool.exclude:
         return None
-    lists, shards = exclusion_lists(pool)
+    lists, listed = exclusion_lists(pool)
+    shards = list(dict.fromkeys([*listed, *scored]))
     inputs = [[[shard.name, shard.version] for shard in shards], sorted(rows.identity() for rows in lists)]
     path = cache_folder("excluded", pool.key) / f"{hash_json(inputs, 16)}.npy"
     if not intact(path):
@@ -71,17 +73,16 @@ def _find(pool: Pool, shards: Sequence[Shard], lists: Sequence[KeyedRows]) -> Ui
     """Return the sorted uids of the pairs that are on one of the lists, whose keys are in memory."""
     needs = frozenset[str]().union(*(rows.needs for rows in lists))
     indices = [UidIndex(_read_keys(rows)) for rows in lists]
-    excluded, totals, count = [np.empty(0, UID_DTYPE)], np.zeros(len(lists), np.int64), 0
+    found = [[np.empty(0, UID_DTYPE)] for _ in lists]
     for shard in tracked("exclude", shards, len(shards), "shards"):
         for batch in pool.batches(shard, needs, BATCH, Counter()):
-            on_lists = [_listed(batch, rows, index) for rows, index in zip(lists, indices, strict=True)]
-            excluded.append(batch.uids[np.logical_or.reduce(on_lists)])
-            totals += [listed.sum() for listed in on_lists]
-            count += len(batch)
-    for rows, total in zip(lists, totals.tolist(), strict=True):
+            for uids, rows, index in zip(found, lists, indices, strict=True):
+                uids.append(batch.uids[_listed(batch, rows, index)])
+    excluded = [unite_uids(uids) for uids in found]
+    for rows, uids in zip(lists, excluded, strict=True):
         source = ", ".join(rows.sources)
-        log.info("pool: %s of %s pairs are on pool.exclude=%s", f"{total:,}", f"{count:,}", source)
-        if not total:
+        log.info("pool: %s pairs are on pool.exclude=%s", f"{len(uids):,}", source)
+        if not len(uids):
             log.warning("pool: no pair has a %s of pool.exclude=%s; is it of this pool?", rows.kind, source)
     return unite_uids(excluded)
 

@@ -75,9 +75,6 @@ class CaptionSources:
         use: Literal["sum", "draw"] = "sum",
         weights: Sequence[float] | None = None,
     ) -> None:
-        for name, value in {"columns": columns, "files": files}.items():
-            if isinstance(value, str) or value is None:
-                raise UserError(f"captions.{name}={value} must be a list: captions.{name}=[{value or ''}]")
         secret = sorted(pool.hidden.intersection(columns))
         if secret:
             raise UserError(f"captions.columns names {secret[0]!r}, which pool {pool.name} hides")

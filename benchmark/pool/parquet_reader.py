@@ -31,7 +31,6 @@ from benchmark.pool.sample_fields import (
     as_text,
     check_uid,
     checked,
-    first_of_lists,
     holds_bytes,
     is_list,
     is_text,
@@ -254,7 +253,8 @@ def read_records(
                 names_here = set(record.schema.names)
                 there = {o: without_views(record[name]) for o, name in present.items() if name in names_here}
                 if is_list(there.get("text", pa.nulls(0)).type):
-                    there["text"] = first_of_lists(there["text"])
+                    first = pc.list_slice(there["text"], 0, 1, return_fixed_size_list=True)
+                    there["text"] = pc.list_element(first, 0)
                 if by_row and ("uid" not in there or there["uid"].null_count):
                     keys = values_of(there["key"]) if "key" in there else [None] * len(record)
                     encoded = [key.encode() for key in row_keys(url, first_row, keys)]

@@ -43,6 +43,7 @@ from benchmark.core.uids import UidArray, UidIndex, find_uids, take_first, unite
 from benchmark.pool.image_parquet import write_as_tar
 from benchmark.pool.layout import PARQUET, TAR, PoolFields, Shard, find_shards
 from benchmark.pool.parquet_reader import downloaded, read_metadata
+from benchmark.pool.sample_fields import without_views
 from benchmark.pool.tar_index import VERSION, TarIndex, index_tar, load_index, save_index
 from benchmark.pool.tar_reader import read_images, read_pixels, read_texts
 
@@ -231,7 +232,8 @@ class Pool:
                     parquet = pq.ParquetFile(file)
                     total += parquet.metadata.num_rows
                     if self.is_local and "status" in parquet.schema_arrow.names:
-                        downloaded(parquet.read(["status"])["status"].combine_chunks(), drops)
+                        status = without_views(parquet.read(["status"])["status"].combine_chunks())
+                        downloaded(status, drops)
             except DAMAGE:
                 continue  # counted by its reason when it is read
         return total - drops[DOWNLOAD_FAILED]

@@ -15,7 +15,7 @@ from benchmark.core.progress import tracked
 from benchmark.core.uids import UID_DTYPE, UidArray, write_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.pool import Pool
-from benchmark.pool.subset import ShardSamples
+from benchmark.pool.subset import ShardSamples, selected_samples, use_metadata_captions
 from benchmark.pool.subset_writer import NAME, OutputTar, WriteTar, copy_metadata
 from benchmark.pool.tar_index import Integers
 
@@ -25,16 +25,16 @@ META, IDENTITY = "meta.json", "stamped_samples"  # the file, and its field that 
 _LAST = "sample_ids.npy"
 
 
-def reshard(
+def write_shards(
     pool: Pool,
-    parts: Sequence[ShardSamples],
+    uids: UidArray,
     location: str | Path,
     engine: Engine,
     shard_size: int = SHARD_SIZE,
     source: Pool | None = None,
     every_member: bool = False,
 ) -> int:
-    """Write samples of a local `pool` to ``location/shards/{:08d}.tar``; return their number.
+    """Write selected samples of a local `pool` to ``location/shards/{:08d}.tar``; return how many its tars hold.
 
     The images and other members of a sample are copied byte for byte. Its JSON keeps all fields, with the uid, the
     caption that counts and a `stamp`. Next to the tars: ``metadata/*.parquet``, ``sizes.json`` (samples per tar),
@@ -43,7 +43,7 @@ def reshard(
 
     Args:
         pool: holds the tars.
-        parts: the samples, by the tars that hold them.
+        uids: the samples.
         location: an empty or new folder, or its fsspec URL.
         engine: writes the tars, many at a time.
         shard_size: samples per tar.
@@ -54,6 +54,7 @@ def reshard(
         UserError: for a folder that holds anything else than these samples.
     """
     source, folder = source or pool, OutputFolder(location)
+    parts = use_metadata_captions(selected_samples(pool, uids), source)
     uids = np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in parts)])
     starts = range(0, len(uids), shard_size)
     identity = subset_identity(source, uids, shard_size, every_member)
@@ -96,7 +97,7 @@ def _slice(
 
 
 def check_unused(location: str | Path, identity: str | None = None) -> None:
-    """Raise `UserError` unless a folder is empty, or a call of `reshard` has begun to write to it.
+    """Raise `UserError` unless a folder is empty, or a call of `write_shards` has begun to write to it.
 
     With the `identity` of the samples, it must have begun with these.
     """

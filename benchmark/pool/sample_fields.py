@@ -133,14 +133,6 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def first_of_lists(column: pa.Array) -> pa.Array:
-    """Return the first value of each list of a column, null for an empty list."""
-    filled = pc.fill_null(pc.greater(pc.list_value_length(column), 0), False)
-    rows = pc.subtract(pc.cumulative_sum(filled.cast(pa.int64())), 1)
-    values = pc.list_flatten(pc.list_slice(column, 0, 1))
-    return values.take(pc.if_else(filled, rows, pa.scalar(None, pa.int64())))
-
-
 def without_views(column: pa.Array) -> pa.Array:
     """Return a column of views of strings or bytes, or of lists of strings, without views: few kernels take them."""
     if is_list(column.type) and pa.types.is_string_view(column.type.value_type):

@@ -58,6 +58,7 @@ from benchmark.run.config import (
 )
 from benchmark.run.output import Finished
 from benchmark.run.sizes import check_budget, check_size, subset_size
+from benchmark.scoring.score_folder import scored_shards
 from benchmark.scoring.shard_reader import check_columns
 
 if TYPE_CHECKING:  # plans, checks and selections from cached scores need no torch
@@ -207,7 +208,8 @@ class Job:
     @cached_property
     def left_out(self) -> dict[str, str]:
         """The number and a hash of the pairs that are left out before a selection, by reason; empty without any."""
-        excluded = excluded_uids(self.pool) if self.cfg.pool.get("exclude") else None
+        shards = scored_shards(self.pool, self.filter) if self.cfg.pool.get("exclude") else []
+        excluded = excluded_uids(self.pool, shards) if shards else None
         found = {CONTAMINATED: self.contaminated, EXCLUDED: excluded}
         return {
             reason: f"{len(uids):,} pairs, {hash_bytes(uids.tobytes(), 12)}"

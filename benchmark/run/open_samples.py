@@ -2,22 +2,20 @@
 
 import logging
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 
 from benchmark.core.batch import counts
 from benchmark.core.errors import UserError
 from benchmark.core.paths import cache_folder
-from benchmark.core.uids import UidArray, UidIndex, find_uids, unite_uids
-from benchmark.engine.base import Engine
+from benchmark.core.uids import UidIndex, find_uids, unite_uids
 from benchmark.pool.fetch import fetch_subset
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
 from benchmark.pool.readable import check_readable, find_unreadable, tolerated, tolerating
-from benchmark.pool.reshard import SHARD_SIZE, reshard, subset_identity
+from benchmark.pool.reshard import subset_identity, write_shards
 from benchmark.pool.streamed_subset import StreamedSubset, holds
-from benchmark.pool.subset import Subset, index_tars, selected_samples, use_metadata_captions
+from benchmark.pool.subset import Subset, index_tars
 from benchmark.results.gallery import planted_kinds
 from benchmark.run.config import ALL
 from benchmark.run.job import Job
@@ -97,7 +95,7 @@ def open_stream(job: Job, selected: Selected) -> tuple[StreamedSubset, Selected]
         cached = cache_folder("subsets", f"stream-{subset_identity(pool, uids, size)}")
         location = str(job.cfg.training.shards or cached)
         log.info("subset: resharding %s pairs to %s", f"{len(uids):,}", location)
-        write_shards(pool, subset.pool, uids, location, job.engine, size)
+        write_shards(subset.pool, uids, location, job.engine, size, pool)
     (uids,), images = selected.selection.epochs, pool if pool.is_local else None
     streamed = StreamedSubset(location, uids, job.captions.of(uids), tolerate, images)
     if len(streamed) < len(uids):
@@ -119,23 +117,6 @@ def open_subset(pool: Pool, selection: Selection) -> Subset:
     lost = Counter(find_unreadable(subset, uids).values())
     check_readable(len(uids), lost, 0.01, "left out")
     return subset
-
-
-def write_shards(
-    pool: Pool,
-    images: Pool,
-    uids: UidArray,
-    location: str | Path,
-    engine: Engine,
-    shard_size: int = SHARD_SIZE,
-    every_member: bool = False,
-) -> int:
-    """Reshard pairs of a pool to a folder or URL; return how many its tars hold. See `reshard`.
-
-    `images` is the pool itself, or if it is remote a local pool with these pairs.
-    """
-    parts = use_metadata_captions(selected_samples(images, uids), pool)
-    return reshard(images, parts, location, engine, shard_size, pool, every_member)
 
 
 def kept_by_noise(pool: Pool, selection: Selection) -> dict[str, int]:

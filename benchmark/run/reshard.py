@@ -5,11 +5,11 @@ from collections import Counter
 
 from benchmark.core.output_folder import OutputFolder
 from benchmark.pool.pairs import Written
-from benchmark.pool.reshard import SHARD_SIZE, check_unused
+from benchmark.pool.reshard import SHARD_SIZE, check_unused, write_shards
 from benchmark.results.report.croissant import croissant
 from benchmark.results.report.data_card import data_card
 from benchmark.run.job import Job
-from benchmark.run.open_samples import open_readable, write_shards
+from benchmark.run.open_samples import open_readable
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
@@ -23,7 +23,7 @@ def reshard(job: Job) -> None:
     epochs, members = selected.selection.epochs, job.cfg.task.members == "all"
     for number, uids in enumerate(epochs):
         location = f"{folder}/epoch{number:03d}" if len(epochs) > 1 else folder
-        count = write_shards(job.pool, subset.pool, uids, location, job.engine, every_member=members)
+        count = write_shards(subset.pool, uids, location, job.engine, SHARD_SIZE, job.pool, members)
         written, tars = Written(count, 0), -(-count // SHARD_SIZE)
         card = data_card(selected.manifest, written, [], {}, Counter(), [], tars)
         output, name = (

@@ -66,7 +66,7 @@ def score_pool(pool: Pool, scorer: Filter, engine: Engine) -> ScoreTable:
     the pool does not have, or reads what the pool hides.
     """
     check_columns(pool, scorer)
-    excluded, survivors = excluded_uids(pool), None
+    excluded, survivors = excluded_uids(pool, scored_shards(pool, scorer)), None
     if excluded is None:
         return score_among(pool, scorer, engine, None)
     if len(excluded) and scorer.corpus_dependent:

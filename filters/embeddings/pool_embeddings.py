@@ -38,13 +38,8 @@ class Targeted(CorpusFilter):
     def requirements(self) -> Iterator[Requirement]:
         """Yield the target, and the requirements of the embeddings."""
         if self.target is not None:
-            yield target_requirement(self.target)
+            yield look("filter.target", partial(_file, self.target))
         yield from super().requirements()
-
-
-def target_requirement(path: str) -> Requirement:
-    """Return whether the file of a target is there."""
-    return look("filter.target", lambda: _file(path))
 
 
 def target_digest(path: str) -> str:

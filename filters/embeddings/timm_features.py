@@ -50,10 +50,25 @@ class TimmFeatures(Features):
         yield look(f"timm {self.model}", lambda: _locate_weights(self.model))
 
     def setup(self, device: Device) -> None:
-        """Load the model. Raises `UserError` when its weights cannot be found or downloaded."""
+        """Load the model without its classifier. Raises `UserError` when its weights are missing or do not load."""
+        import timm
+        import torch
+        from timm.data import config, transforms_factory
+
         autocast(self.precision, device)  # refuses before the weights are loaded
-        self._network, self._transform = load_timm(self.model)
-        self._network.to(device)
+        if not _local_folder(self.model):
+            _pretrained_config(self.model)
+        try:
+            network = timm.create_model(self.model, pretrained=True, num_classes=0).eval()
+        except (RuntimeError, OSError, ValueError, KeyError) as error:
+            reason = str(error).split("\n")[0][:120]
+            raise UserError(
+                f"timm model {self.model} cannot be loaded ({reason}); load it once where there is a network, or"
+                " give local-dir:FOLDER"
+            ) from None
+        settings = config.resolve_model_data_config(network)
+        self._transform = transforms_factory.create_transform(**settings, is_training=False)
+        self._network = network.to(device, memory_format=torch.channels_last)
         self._device = device
 
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
@@ -78,30 +93,6 @@ class TimmFeatures(Features):
     def preprocessing(self) -> Preprocessing:
         """Return the model's own, see `Preprocesses`."""
         return cast(Preprocessing, self._transform)
-
-
-def load_timm(model: str) -> tuple[Any, Any]:
-    """Return a timm model without its classifier, in evaluation mode, and its image transform.
-
-    Raises `UserError` for an unknown name, a model without weights, or weights that cannot be loaded.
-    """
-    import timm
-    import torch
-    from timm.data import config, transforms_factory
-
-    if not _local_folder(model):
-        _pretrained_config(model)
-    try:
-        network = timm.create_model(model, pretrained=True, num_classes=0).eval()
-    except (RuntimeError, OSError, ValueError, KeyError) as error:
-        reason = str(error).split("\n")[0][:120]
-        raise UserError(
-            f"timm model {model} cannot be loaded ({reason}); load it once where there is a network, or give"
-            " local-dir:FOLDER"
-        ) from None
-    settings = config.resolve_model_data_config(network)
-    network.to(memory_format=torch.channels_last)
-    return network, transforms_factory.create_transform(**settings, is_training=False)
 
 
 def _locate_weights(model: str) -> Path:

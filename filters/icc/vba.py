@@ -153,20 +153,12 @@ class VisualBottleneck(Autoencoder):
     Args:
         text_to_image: generates the images.
         captioner: captions them.
-        images_dir: folder for the generated images, one JPEG per caption, named by its seed; None discards them.
         batch: number of captions per batch.
     """
 
-    def __init__(
-        self,
-        text_to_image: TextToImage,
-        captioner: ImageCaptioner,
-        images_dir: str | None = None,
-        batch: int = 32,
-    ) -> None:
+    def __init__(self, text_to_image: TextToImage, captioner: ImageCaptioner, batch: int = 32) -> None:
         self.text_to_image = text_to_image
         self.captioner = captioner
-        self._images_dir = images_dir
         self._batch = batch
 
     def setup(self, device: Device) -> None:
@@ -179,14 +171,6 @@ class VisualBottleneck(Autoencoder):
         beams: list[Beams] = []
         for start in range(0, len(captions), self._batch):
             part = [one_line(caption) for caption in captions[start : start + self._batch]]
-            seeds = [caption_seed(caption) for caption in part]
-            images = self.text_to_image.generate(part, seeds)
-            if self._images_dir is not None:
-                self._keep(images, seeds, Path(self._images_dir))
+            images = self.text_to_image.generate(part, [caption_seed(caption) for caption in part])
             beams += self.captioner.caption(images)
         return beams
-
-    def _keep(self, images: Sequence[Image.Image], seeds: Sequence[int], folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for image, seed in zip(images, seeds, strict=True):
-            image.save(folder / f"{seed:012x}.jpg")

@@ -4,6 +4,7 @@ import importlib.metadata
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -103,7 +104,8 @@ def pipeline_revision(name: str) -> str:
 def _locate(name: str) -> Path | None:
     """Return the folder of a pipeline, None for an installed package. Raises `UserError` when there is neither."""
     require("parsing")
-    if _is_installed(name):
+    with suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        importlib.metadata.distribution(name)  # as spaCy does, without its import of torch
         return None
     folder = user_path(name)
     if (folder / "config.cfg").is_file():
@@ -114,15 +116,6 @@ def _locate(name: str) -> Path | None:
     raise UserError(
         f"filter.parser={name} must be an installed spaCy pipeline or the folder of one; {remedy}"
     )
-
-
-def _is_installed(name: str) -> bool:
-    """Tell whether a package has this name, as spaCy does; to ask spaCy takes the import of torch."""
-    try:
-        importlib.metadata.distribution(name)
-    except (importlib.metadata.PackageNotFoundError, ValueError):
-        return False
-    return True
 
 
 def _download_command(name: str) -> str:

@@ -110,7 +110,7 @@ def read_back(job: Job) -> None:
     from nltk.metrics.agreement import AnnotationTask
     from nltk.metrics.distance import interval_distance
 
-    task, texts, listed = job.cfg.task, dict[str, str](), list[tuple[int, str, float]]()
+    task, texts, listed = job.cfg.task, dict[str, str](), dict[tuple[int, str], float]()
     low, high = (task.questions[task.question][end] for end in ("lowest", "highest"))
     for annotator, file in enumerate(task.ratings_back):
         source = TextFile("task.ratings_back", Path(file), COMMAS, "strict")
@@ -120,12 +120,13 @@ def read_back(job: Job) -> None:
             if not rating.strip().isdecimal() or not low <= int(rating) <= high:
                 raise source.error(f"must have ratings from {low} to {high}, not {rating[:40]!r}")
             texts[uid] = caption[1:] if caption.startswith(tuple(f"'{sign}" for sign in FORMULA)) else caption
-            listed.append((annotator, uid, float(rating)))
-    by_caption = {uid: [value for _, of, value in listed if of == uid] for uid in texts}
+            listed[annotator, uid] = float(rating)  # the last of a form counts
+    by_caption = {uid: [value for (_, of), value in listed.items() if of == uid] for uid in texts}
     several = sum(len(of) > 1 for of in by_caption.values())
     if not several:
         raise UserError("task.ratings_back must be files of two or more people who rated the same captions")
-    alpha = AnnotationTask(listed, interval_distance).alpha()
+    ratings = [(annotator, uid, value) for (annotator, uid), value in listed.items()]
+    alpha = AnnotationTask(ratings, interval_distance).alpha()
     row = plain(str(len(task.ratings_back)), f"{len(texts):,}", f"{several:,}", f"{alpha:.3f}")
     header = ["annotators", "captions", "rated by several", "Krippendorff's alpha (interval)"]
     print_tables([Table("Agreement", header, [row])])

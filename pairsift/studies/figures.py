@@ -40,7 +40,7 @@ from filters.base import Filter, Scores
 from filters.cotr import split_words
 from filters.ocr.features import TextRecognition
 from pairsift.studies.demo_worlds import MEASURES, shared_filters, worlds
-from pairsift.studies.icc.concreteness.evaluation import score_texts, set_up
+from pairsift.studies.icc.concreteness.evaluation import check_needs, score_texts, set_up
 from pairsift.studies.parrots.ngrams import count_ngrams
 from pairsift.studies.profile.page import marked_words
 from pairsift.studies.profile.pool_sample import IMAGE, PoolSample
@@ -76,6 +76,9 @@ def pairs(
         samples: random pairs of the pool that are scored; None for all.
         captions: files or folders of task=augment; only pairs with a caption in each are shown.
     """
+    for name in (*order, *negated):
+        if name not in filters:
+            raise UserError(f"figure.filters has no {name}; {did_you_mean(name, filters)}")
     pool = pool if samples is None else PoolSample(pool, samples, seed)
     uids, scores = _joined(pool, engine, filters)
     scores |= {name: -scores[name] for name in negated}
@@ -151,6 +154,8 @@ def words(pool: Pool, seed: int, lows: list[int], count: PositiveInt, samples: P
 
     `lows` are the fewest occurrences in each interval, ascending, of `count` words among `samples` captions.
     """
+    if not lows:
+        raise UserError("figure.lows must have one number or more")
     counted, rows = count_ngrams(sample_captions(pool, samples, seed), pool.name), []
     for low, end in zip(lows, [*lows[1:], max(*lows, *counted.counts[:1]) + 1], strict=True):
         inside = np.flatnonzero((counted.counts >= low) & (counted.counts < end))
@@ -311,6 +316,7 @@ def mismatched_pairs(results: str) -> str:
 
 def score(scorer: Filter, texts: list[str], device: torch.device) -> npt.NDArray[np.float32]:
     """Return the scores of n texts, (n,), by a filter of captions."""
+    check_needs(scorer)
     set_up(scorer, device)
     return np.asarray(score_texts(scorer, texts), np.float32)
 

@@ -1,6 +1,5 @@
 """The figures of papers' tables, kept in ``published/*.yaml``: as tables, and below runs of their setting."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -57,43 +56,22 @@ class PublishedTable:
         """The columns; every row has all of them."""
         return list(self.rows[0].figures)
 
-    def best(self) -> dict[tuple[int, Measure], float]:
-        """Return the highest figure of each size and measure."""
-        highest: dict[tuple[int, Measure], float] = defaultdict(lambda: float("-inf"))
-        for row in self.rows:
-            for measure, figure in row.figures.items():
-                highest[row.size, measure] = max(float(figure), highest[row.size, measure])
-        return highest
-
-
-@dataclass(frozen=True)
-class StudyTable:
-    """A table of a paper whose rows are not filters: correlations, shares of a pool, other papers' models."""
-
-    paper: str
-    citation: str
-    number: str
-    about: str
-    header: list[str]
-    rows: list[list[str]]  # the name of the row, and its figures as printed
-    notes: list[str]  # what is odd about the figures
-
 
 @cache
 def _papers() -> list[dict[str, Any]]:
     return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))]
 
 
-@cache
-def study_tables() -> tuple[StudyTable, ...]:
-    """Return all tables of studies, paper by paper."""
-    tables = []
+def study_tables() -> dict[tuple[str, str], Table]:
+    """Return the tables whose rows are not filters (correlations, other papers' models) by paper and number."""
+    tables = {}
     for paper, table in ((of, table) for of in _papers() for table in of.get("studies", [])):
         header, lines = table["header"], filter(None, table["rows"].splitlines())
-        rows = [line.rsplit(maxsplit=len(header) - 1) for line in lines]
-        about = paper["paper"], paper["citation"], table["number"], table["about"]
-        tables.append(StudyTable(*about, header, rows, table.get("notes", [])))
-    return tuple(tables)
+        rows = [plain(*line.rsplit(maxsplit=len(header) - 1)) for line in lines]
+        title = f"Published: Table {table['number']} of {paper['paper']}: {table['about']}"
+        notes = [f"Source: {paper['citation']}.", *table.get("notes", [])]
+        tables[paper["paper"], table["number"]] = Table(title, header, rows, notes)
+    return tables
 
 
 @cache
@@ -136,10 +114,10 @@ def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
         measures = [m for m in published.measures if chosen is None or m.metric in chosen]
         if not measures:
             continue
-        best = published.best()
         rows = []
         for row in published.rows:
-            bold = [float(row.figures[m]) == best[row.size, m] for m in measures]
+            of_size = [other.figures for other in published.rows if other.size == row.size]
+            bold = [float(row.figures[m]) == max(float(of[m]) for of in of_size) for m in measures]
             cells = [
                 Cell(row.figures[m] + f" {BEST}" * is_best, is_best)
                 for m, is_best in zip(measures, bold, strict=True)
@@ -149,18 +127,7 @@ def paper_tables(chosen: Collection[str] | None = None) -> list[Table]:
         title = f"Published: Table {published.number} of {published.paper}: {published.about}"
         notes = [f"Source: {published.citation}.", *published.notes, *NOTES]
         tables.append(Table(title, header, rows, notes))
-    return tables + (studies_of_papers() if chosen is None else [])
-
-
-def studies_of_papers(paper: str = "", numbers: Collection[str] = ()) -> list[Table]:
-    """Return the tables of studies: all, or one paper's tables with these numbers."""
-    tables = []
-    for study in study_tables():
-        if not paper or (study.paper == paper and study.number in numbers):
-            title = f"Published: Table {study.number} of {study.paper}: {study.about}"
-            rows = [plain(*row) for row in study.rows]
-            tables.append(Table(title, study.header, rows, [f"Source: {study.citation}.", *study.notes]))
-    return tables
+    return tables + ([*study_tables().values()] if chosen is None else [])
 
 
 def _column(measure: Measure) -> str:

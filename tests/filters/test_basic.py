@@ -14,7 +14,7 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_pool import score_pool
 from filters.basic import Basic
 from filters.clip import Clip
-from filters.english import English, english_detector
+from filters.english import English, language_detector
 from filters.laion2b import laion2b
 from filters.random import Random
 from tests.extras import needs_extra
@@ -68,9 +68,9 @@ def test_english_is_1_and_the_rest_is_absent() -> None:
 
 def test_real_captions_are_english(shared_data: Path) -> None:
     """CC3M's are all English; the fraction of LAION-400M's is in laion2b's header. gcld3 finds 5,072 of these."""
-    is_english = english_detector()
+    language = language_detector()
     lines = (shared_data / "cc3m_val" / "Validation_GCC-1.1.0-Validation.tsv").read_text("utf-8").splitlines()
-    assert np.mean([is_english(line.split("\t")[0]) for line in lines[:2000]]) > 0.99
+    assert np.mean([language(line.split("\t")[0]) == "en" for line in lines[:2000]]) > 0.99
     path = shared_data / "laion_alt_text" / "test_10000.parquet"
     if not path.exists():
         pytest.skip("needs laion_alt_text")

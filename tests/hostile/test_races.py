@@ -15,8 +15,7 @@ from benchmark.core.errors import UserError
 from benchmark.core.output_folder import OutputFolder
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import reshard
-from benchmark.pool.subset import selected_samples
+from benchmark.pool.reshard import write_shards
 from benchmark.run import export
 from benchmark.selection.selection import Selection
 from pairsift.studies.ds_clip import caption_writer
@@ -110,9 +109,9 @@ def test_one_of_two_commands_gets_the_folder(tmp_path: Path, monkeypatch: pytest
 
 def test_one_of_two_reshardings_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pools = [Pool("x", str(write_pool(tmp_path / str(number), [rows(1, number)]))) for number in range(2)]
-    parts = [selected_samples(pool, pool.index(pool.tars[0]).uids) for pool in pools]
 
     def begin(number: int) -> None:
-        reshard(pools[number], parts[number], tmp_path / "out", LocalEngine(workers=1))
+        pool = pools[number]
+        write_shards(pool, pool.index(pool.tars[0]).uids, tmp_path / "out", LocalEngine(workers=1))
 
     assert at_once(monkeypatch, OutputFolder, "write_text", begin) == 1

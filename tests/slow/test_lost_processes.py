@@ -19,8 +19,7 @@ from safetensors.torch import load_file
 from benchmark.core.cached_files import CACHE_VERSION
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import reshard
-from benchmark.pool.subset import selected_samples
+from benchmark.pool.reshard import write_shards
 from tests.demos import draw, link
 from tests.pools import rows, write_pool
 from tests.servers import s3_server
@@ -88,7 +87,7 @@ def pool(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         return
     local = Pool("x", str(folder))
     uids = np.sort(np.concatenate([local.index(shard).uids for shard in local.tars]))
-    reshard(local, selected_samples(local, uids), tmp_path / "new", LocalEngine(workers=1), shard_size=7)
+    write_shards(local, uids, tmp_path / "new", LocalEngine(workers=1), shard_size=7)
     with s3_server(monkeypatch) as s3:
         s3.put(str(tmp_path / "new"), "bucket/new", recursive=True)
         yield "s3://bucket/new"

@@ -91,8 +91,7 @@ def test_datasets_and_mlcroissant_read_a_folder_whose_writing_was_killed(
 
     described = mlcroissant.Dataset(folder / "croissant.json").metadata
     assert not described.ctx.issues.errors
-    fields = [field.id for field in described.record_sets[0].fields]
-    assert fields == [f"pairs/{name}" for name in ("key", "image", "uid", "caption")]
+    assert [files.id for files in described.distribution] == ["tars", "jpg", "json"]
 
 
 def test_datasets_read_published_scores_of_several_files(

@@ -98,7 +98,8 @@ def _make_labels(
     _check_vocabulary(vocabulary, pool, config)
     model = TopicModel(vocabulary.ngrams, config.topics, config.batch_size, config.seed)
     documents = make_documents(captions, model)
-    _fit(model, documents, config)
+    with progress("topics", config.passes * documents.counts.shape[0], "images") as advance:
+        model.fit(documents.counts, config.passes, lambda images: advance(images, ""))
     with atomic_folder(folder) as temporary:
         facts = {
             "captions": vocabulary.captions,
@@ -124,11 +125,6 @@ def _check_vocabulary(vocabulary: Vocabulary, pool: Pool, config: LabelConfig) -
             f"no n-gram occurs in fewer than {config.max_share:.0%} of the {vocabulary.captions:,} captions of pool"
             f" {pool.name} ({vocabulary.distinct:,} occur in more); raise weak_labels.max_share or take a larger pool"
         )
-
-
-def _fit(model: TopicModel, documents: Documents, config: LabelConfig) -> None:
-    with progress("topics", config.passes * documents.counts.shape[0], "images") as advance:
-        model.fit(documents.counts, config.passes, lambda images: advance(images, ""))
 
 
 def _write_labels(

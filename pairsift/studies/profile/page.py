@@ -20,7 +20,7 @@ from benchmark.results.page.charts import (
 )
 from benchmark.results.page.html_page import chart_html, plain_page, table_html
 from benchmark.results.report.table import Cell, Table
-from pairsift.studies.profile.profiling import Cluster, Profile
+from pairsift.studies.profile.profiling import Profile
 from pairsift.studies.profile.statistics import parrot_fractions
 from pairsift.studies.profile.tables import clusters_table, overall_tables
 
@@ -50,7 +50,10 @@ STYLE = (
 def profile_page(profile: Profile, captions: Sequence[Table] = ()) -> str:
     """Return a whole page, which begins with the tables of `captions`; all text is escaped."""
     charts = _charts(profile)
-    tables = [*overall_tables(profile), _clusters(profile.clusters)]
+    clusters = clusters_table("Clusters of images", profile.clusters)
+    for row, cluster in zip(clusters.rows, profile.clusters, strict=True):
+        row[-1] = Cell(marked_words(cluster.example.caption, cluster.example.words))
+    tables = [*overall_tables(profile), clusters]
     body = [*map(table_html, captions), *map(chart_html, charts), *map(table_html, tables)]
     return plain_page(f"Profile of {profile.pool}", body, STYLE, charts)
 
@@ -102,14 +105,6 @@ def _chart(
     y_axis = axis("", ticksuffix="%" if kind == "bar" else "")
     variant = Variant("", data, {"height": 400, "xaxis": x_axis, "yaxis": y_axis, **layout})
     return Chart(key, title, [variant])
-
-
-def _clusters(clusters: Sequence[Cluster]) -> Table:
-    """Return a table of all clusters with their captions of the highest CLIP score, co-embedded words coloured."""
-    table = clusters_table("Clusters of images", clusters)
-    for row, cluster in zip(table.rows, clusters, strict=True):
-        row[-1] = Cell(marked_words(cluster.example.caption, cluster.example.words))
-    return table
 
 
 def marked_words(caption: str, repeated: Collection[str]) -> Markup:

@@ -16,12 +16,12 @@ from benchmark.run.job import Job
 from benchmark.run.output import print_result
 from pairsift.studies.profile.page import profile_page
 from pairsift.studies.profile.pool_sample import PoolSample
-from pairsift.studies.profile.profiling import Tools, profile_pool
+from pairsift.studies.profile.profiling import profile_pool
 from pairsift.studies.profile.tables import profile_tables
 from pairsift.studies.profile.web_likeness.caption_profile import profile_captions
 from pairsift.studies.profile.web_likeness.statistics import TooFewWordsError
 from pairsift.studies.profile.web_likeness.tables import likeness_table
-from pairsift.studies.published_figures import studies_of_papers
+from pairsift.studies.published_figures import study_tables
 
 log = logging.getLogger(__name__)
 
@@ -63,11 +63,11 @@ def _captions(job: Job) -> tuple[Table, Path]:
 def _images(job: Job, pool: Pool, captions: list[Table]) -> None:
     """Measure the text in images, and show it; the page has the tables of the captions, too."""
     cfg = job.cfg
-    tools = Tools(build(cfg.ocr), resolved(cfg.ocr), resolved(cfg.models.clip))
-    pool_profile = profile_pool(pool, tools, job.engine, clusters=cfg.profile.clusters, seed=job.seed)
+    models = build(cfg.ocr), resolved(cfg.ocr), resolved(cfg.models.clip)
+    pool_profile = profile_pool(pool, *models, job.engine, cfg.profile.clusters, job.seed)
     path = write_record(job.results_dir, pool_profile)
     html = path.with_suffix(".html")
     write_text(html, profile_page(pool_profile, captions))
-    print_tables(profile_tables(pool_profile) + studies_of_papers("Parrot Captions", ("1", "9")))
+    print_tables(profile_tables(pool_profile) + [study_tables()["Parrot Captions", n] for n in "19"])
     print_result(str(html))
     print_result(str(path))

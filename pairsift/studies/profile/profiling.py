@@ -27,27 +27,9 @@ from pairsift.studies.profile.pool_sample import PoolSample
 from pairsift.studies.profile.statistics import Group, Histogram, by_cluster, histograms, summarise
 
 Integers = npt.NDArray[np.int64]
+Settings = Mapping[str, Any]
 MIN_IMAGES = 20  # per cluster on average; with fewer its estimates say little
 LONGEST = 300  # characters; captions are cut there
-
-
-@dataclass(frozen=True)
-class Tools:
-    """The models of a profile: the OCR engine with its settings, and the settings of the CLIP, as for `Clip`."""
-
-    spotter: TextSpotter
-    ocr: Mapping[str, Any]
-    clip: Mapping[str, Any]
-
-    @property
-    def recognition(self) -> TextRecognition:
-        """The lines of text read in each image."""
-        return TextRecognition(self.spotter)
-
-    @property
-    def embeddings(self) -> ClipFeatures:
-        """The embeddings that are clustered."""
-        return ClipFeatures(**self.clip)
 
 
 @dataclass(frozen=True)
@@ -97,41 +79,40 @@ class Profile(Provenance):
     worker_seconds: float  # seconds of scoring, summed over workers
 
 
-def profile_pool(pool: Pool, tools: Tools, engine: Engine, *, clusters: int, seed: int) -> Profile:
-    """Profile a pool, or a sample of it, in at most `clusters`. Raises `UserError` if no sample can be measured."""
-    measured, drops, seconds = measure(
-        pool, measuring_filters(tools.spotter, tools.clip), tools.spotter.legible, engine
-    )
-    assigned = cluster_images(pool, tools.embeddings, measured.uids, clusters, seed)
-    examples = top_examples(pool, tools.recognition, measured, assigned)
+def profile_pool(
+    pool: Pool, spotter: TextSpotter, ocr: Settings, clip: Settings, engine: Engine, clusters: int, seed: int
+) -> Profile:
+    """Profile a pool, or a sample of it, in at most `clusters`. Raises `UserError` if no sample can be measured.
+
+    `ocr` are the settings of the engine `spotter`, `clip` those of `Clip`.
+    """
+    recognition, embeddings = TextRecognition(spotter), ClipFeatures(**clip)
+    measured, drops, seconds = measure(pool, measuring_filters(spotter, clip), spotter.legible, engine)
+    assigned = cluster_images(pool, embeddings, measured.uids, clusters, seed)
+    examples = top_examples(pool, spotter, measured, assigned)
     drawn = pool if isinstance(pool, PoolSample) else None
+    shards = [f"{shard.name}-{shard.fingerprint}" for shard in pool.shards(embeddings.sources)]
+    identity = [pool.key, shards, recognition.key(), embeddings.key(), clusters, seed]
     return Profile(
         pool=pool.name,
         url=pool.url,
-        shards=len(pool.shards(tools.embeddings.sources)),
+        shards=len(shards),
         sample=drawn.requested if drawn else None,
         drawn_from=drawn.drawn_from if drawn else None,
         unusable=dict(sorted(drawn.unusable.items())) if drawn else {},
         drops=dict(sorted(drops.items())),
-        ocr=dict(tools.ocr),
-        ocr_key=tools.recognition.key(),
-        clip=dict(tools.clip),
-        clip_key=tools.embeddings.key(),
+        ocr=dict(ocr),
+        ocr_key=recognition.key(),
+        clip=dict(clip),
+        clip_key=embeddings.key(),
         overall=summarise(measured, seed),
         clusters=[Cluster(n, group, examples[n]) for n, group in by_cluster(measured, assigned, seed)],
         histograms=histograms(measured),
-        run_id=_run_id(pool, tools, clusters, seed),
+        run_id=f"{pool.name}-{hash_json(identity, 8)}",
         seed=seed,
         worker_seconds=round(seconds, 3),
         **provenance(),
     )
-
-
-def _run_id(pool: Pool, tools: Tools, clusters: int, seed: int) -> str:
-    """Return a readable name and a hash of all that the numbers depend on."""
-    shards = [f"{shard.name}-{shard.fingerprint}" for shard in pool.shards(tools.embeddings.sources)]
-    identity = [pool.key, shards, tools.recognition.key(), tools.embeddings.key(), clusters, seed]
-    return f"{pool.name}-{hash_json(identity, 8)}"
 
 
 def cluster_images(pool: Pool, features: Features, uids: UidArray, clusters: int, seed: int) -> Integers:
@@ -171,13 +152,13 @@ def _embeddings(pool: Pool, features: Features) -> Iterator[tuple[UidArray, npt.
 
 
 def top_examples(
-    pool: Pool, recognition: TextRecognition, measured: Measurements, clusters: Integers
+    pool: Pool, spotter: TextSpotter, measured: Measurements, clusters: Integers
 ) -> dict[int, Example]:
     """Return an example per cluster; `clusters` has the cluster of each measured sample, shape (n,)."""
     order = np.argsort(-measured.clip, kind="stable")
     numbers, first = np.unique(clusters[order], return_index=True)
     best, uids = order[first], measured.uids[order[first]]
-    read, examples = text_in_images(pool, uids, recognition.spotter), {}
+    read, examples = text_in_images(pool, uids, spotter), {}
     for number, row, uid, text in zip(numbers, best, decode_uids(uids), captions_of(pool, uids), strict=True):
         caption = text or ""
         words = sorted(co_embedded_words(caption, read[uid]))

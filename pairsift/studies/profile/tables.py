@@ -103,14 +103,8 @@ def notes(profile: Profile) -> list[str]:
 
 
 def _row(label: str, estimate: Estimate, form: Format) -> list[Cell]:
-    return plain(label, form(estimate.value), interval(estimate, form), f"{estimate.count:,}")
-
-
-def interval(estimate: Estimate, form: Format) -> str:
-    """Return an interval in brackets, or a dash without an interval."""
-    if estimate.low is None:
-        return MISSING
-    return f"[{form(estimate.low)}, {form(estimate.high)}]"
+    interval = MISSING if estimate.low is None else f"[{form(estimate.low)}, {form(estimate.high)}]"
+    return plain(label, form(estimate.value), interval, f"{estimate.count:,}")
 
 
 def _cluster_row(cluster: Cluster) -> list[Cell]:

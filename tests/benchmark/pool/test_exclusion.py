@@ -98,7 +98,7 @@ def test_a_list_of_any_kind_holds_its_pairs(
     name: str, pool: Path, samples: list[Row], tmp_path: Path, cache: Path
 ) -> None:
     LISTS[name](tmp_path / name, samples[3:14:5])
-    found = excluded_uids(Pool("p", str(pool), exclude=str(tmp_path / name)))
+    found = excluded_uids(Pool("p", str(pool), exclude=str(tmp_path / name)), [])
     assert found is not None
     assert decode_uids(found) == sorted(row.uid for row in samples[3:14:5])
 
@@ -109,7 +109,7 @@ def test_a_domain_holds_the_hosts_below_it_and_no_other(
     (tmp_path / "domains.txt").write_text("EXAMPLE.org\npics.test\n")
     (tmp_path / "uid.txt").write_text(samples[2].uid)
     found = excluded_uids(
-        Pool("p", str(pool), exclude=[str(tmp_path / "domains.txt"), str(tmp_path / "uid.txt")])
+        Pool("p", str(pool), exclude=[str(tmp_path / "domains.txt"), str(tmp_path / "uid.txt")]), []
     )
     assert found is not None
     expected = {row.uid for number, row in enumerate(samples) if number % 5 in (0, 1, 3)} | {samples[2].uid}
@@ -134,7 +134,7 @@ def test_a_list_that_would_exclude_less_than_it_says_is_an_error(
 ) -> None:
     (tmp_path / "list.txt").write_text(text)
     with pytest.raises(UserError, match=message):
-        excluded_uids(Pool("p", str(pool), exclude=str(tmp_path / "list.txt")))
+        excluded_uids(Pool("p", str(pool), exclude=str(tmp_path / "list.txt")), [])
 
 
 def test_a_list_of_another_pool_is_warned_of(
@@ -142,7 +142,7 @@ def test_a_list_of_another_pool_is_warned_of(
 ) -> None:
     (tmp_path / "list.txt").write_text("https://example.org/none.jpg\n")
     with caplog.at_level(logging.INFO):
-        found = excluded_uids(Pool("p", str(pool), exclude=str(tmp_path / "list.txt")))
+        found = excluded_uids(Pool("p", str(pool), exclude=str(tmp_path / "list.txt")), [])
     assert found is not None
     assert not len(found)
     assert "no pair has a url of pool.exclude=" in caplog.text
@@ -212,7 +212,7 @@ def test_a_pool_with_lists_is_the_pool_without_their_pairs(seed: int, tmp_path: 
     """For filters that rank, standardize and fit, and for what a report shows: captions, scores and thumbnails."""
     rows, left, lists = draw(np.random.default_rng(seed), tmp_path)
     listed = Pool("p", str(tmp_path / "pool"), exclude=lists)
-    found = excluded_uids(listed)
+    found = excluded_uids(listed, [])
     assert found is not None
     assert decode_uids(found) == sorted({row.uid for row in rows} - {row.uid for row in left})
     rest = Pool("p", str(write_hashed_pool(tmp_path / "rest", left)))

@@ -18,8 +18,8 @@ from benchmark.pool import image_parquet
 from benchmark.pool.fetch import fetch_subset
 from benchmark.pool.other_captions import CaptionSources
 from benchmark.pool.pool import Pool
+from benchmark.pool.reshard import write_shards
 from benchmark.pool.subset import Subset
-from benchmark.run.open_samples import write_shards
 from tests.pools import Row, rows, write_tar
 from tests.servers import Behaviour, hub_server
 
@@ -187,7 +187,7 @@ def test_a_subset_is_resharded_with_all_columns_but_images(tmp_path: Path) -> No
     pairs = read(pool, IMAGE | {"width"})[0]
     chosen = all_uids(pool)[3:9]
     images = fetch_subset(pool, chosen)
-    assert write_shards(pool, images, chosen, tmp_path / "out", LocalEngine("cpu", 1)) == 6
+    assert write_shards(images, chosen, tmp_path / "out", LocalEngine("cpu", 1), source=pool) == 6
     out = Pool("q", str(tmp_path / "out"))
     for needs in (IMAGE | {"width"}, TEXT | {"width"}):
         expected = {u: (t, i, w) if "image" in needs else (t, w) for u, (t, i, w) in pairs.items()}

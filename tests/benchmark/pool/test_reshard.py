@@ -20,9 +20,9 @@ from benchmark.engine.local import LocalEngine
 from benchmark.pool import reshard as module
 from benchmark.pool import subset_writer
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import check_unused, reshard
+from benchmark.pool.reshard import check_unused, write_shards
 from benchmark.pool.streamed_subset import StreamedSubset
-from benchmark.pool.subset import Subset, selected_samples, use_metadata_captions
+from benchmark.pool.subset import Subset
 from downstream.evaluation.tars import tar_samples
 from tests.pools import rows, write_metadata, write_pool, write_tar
 
@@ -49,8 +49,7 @@ def pool(tmp_path: Path) -> Pool:
 
 
 def write(pool: Pool, numbers: list[int], folder: Path, **settings: Any) -> Pool:
-    parts = use_metadata_captions(selected_samples(pool, selected(numbers)), pool)
-    assert reshard(pool, parts, folder, ENGINE, **settings) == len(numbers)
+    assert write_shards(pool, selected(numbers), folder, ENGINE, **settings) == len(numbers)
     return Pool("q", str(folder))
 
 
@@ -244,8 +243,7 @@ def test_a_used_folder_is_not_written_to(pool: Pool, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_workers_write_the_same_bytes(pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = selected_samples(pool, selected(CHOSEN))
-    reshard(pool, parts, tmp_path / "here", ENGINE, shard_size=2)
+    write(pool, CHOSEN, tmp_path / "here", shard_size=2)
     monkeypatch.setattr(subset_writer, "_LIGHT", 0)
-    reshard(pool, parts, tmp_path / "workers", LocalEngine("cpu", 2), shard_size=2)
+    write_shards(pool, selected(CHOSEN), tmp_path / "workers", LocalEngine("cpu", 2), shard_size=2)
     assert contents(tmp_path / "workers") == contents(tmp_path / "here")

@@ -20,7 +20,7 @@ from benchmark.core.uids import UidArray, decode_uids, encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool.other_captions import OtherCaptions
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import reshard
+from benchmark.pool.reshard import write_shards
 from benchmark.pool.streamed_subset import StreamedSubset, holds
 from benchmark.pool.subset import Subset, selected_samples
 from benchmark.pool.tar_index import index_tar
@@ -30,9 +30,9 @@ from tests.servers import Behaviour, hub_server
 
 def resharded(pool: Pool, location: str | Path, shard_size: int = 4) -> list[str]:
     """Reshard all samples of a pool; return their uids in the order of the new tars."""
-    parts = selected_samples(pool, np.sort(np.concatenate([pool.index(shard).uids for shard in pool.tars])))
-    reshard(pool, parts, location, LocalEngine(workers=1), shard_size=shard_size)
-    return [uid for part in parts for uid in decode_uids(part.samples.uids)]
+    uids = np.sort(np.concatenate([pool.index(shard).uids for shard in pool.tars]))
+    write_shards(pool, uids, location, LocalEngine(workers=1), shard_size=shard_size)
+    return [uid for part in selected_samples(pool, uids) for uid in decode_uids(part.samples.uids)]
 
 
 SELECTED = np.sort(encode_uids([row.uid for row in rows(43)]))

@@ -12,8 +12,8 @@ from benchmark.core.uids import encode_uids
 from benchmark.engine.local import LocalEngine
 from benchmark.pool import subset as subset_module
 from benchmark.pool.pool import Pool
-from benchmark.pool.reshard import reshard
-from benchmark.pool.subset import Subset, captions_of, index_tars, selected_samples, use_metadata_captions
+from benchmark.pool.reshard import write_shards
+from benchmark.pool.subset import Subset, captions_of, index_tars, selected_samples
 from tests.pools import Row, jpeg, rows, write_pool
 
 
@@ -74,8 +74,7 @@ def test_the_metadatas_caption_is_trained_on(disagreeing: Pool, caplog: pytest.L
 
 
 def test_resharded_tars_hold_the_metadatas_caption(disagreeing: Pool, tmp_path) -> None:
-    parts = use_metadata_captions(selected_samples(disagreeing, selected([2])), disagreeing)
-    reshard(disagreeing, parts, tmp_path / "out", LocalEngine("cpu"))
+    write_shards(disagreeing, selected([2]), tmp_path / "out", LocalEngine("cpu"))
     tars = Pool("d", f"{disagreeing.url}/shards/00000000.tar")
     copies = (
         Subset(Pool("q", str(tmp_path / "out")), selected([2])),

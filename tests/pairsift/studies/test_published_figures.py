@@ -6,6 +6,7 @@ import pytest
 
 from benchmark.results.report.frame import Measure
 from benchmark.results.result import Result
+from pairsift.studies import published_figures
 from pairsift.studies.published_figures import (
     BEST,
     ICC,
@@ -39,7 +40,7 @@ def test_every_table_has_its_cells() -> None:
     for table in published:
         assert len({(row.filter, row.size) for row in table.rows}) == len(table.rows)
         assert all(float(figure) < 120 for row in table.rows for figure in row.figures.values())
-    studies = study_tables()
+    studies = study_tables().values()
     assert (len(studies), sum(len(table.rows) for table in studies)) == (11, 58)
     assert all(len(row) == len(table.header) for table in studies for row in table.rows)
 
@@ -65,13 +66,15 @@ def test_figures_are_those_of_the_paper(
         paper_figure(paper, number, "none", size, measure)
 
 
-def test_the_best_of_a_size_can_be_tied_and_negative() -> None:
+def test_the_best_of_a_size_can_be_tied_and_negative(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
         PublishedRow("a", 100, {CIDER: "-0.5"}), PublishedRow("b", 100, {CIDER: "-0.50"}),
         PublishedRow("c", 100, {CIDER: "-3.9"}), PublishedRow("a", 200, {CIDER: "10"}),
     ]  # fmt: skip
     table = PublishedTable("p", "c", "1", "about", "", rows, [])
-    assert table.best() == {(100, CIDER): -0.5, (200, CIDER): 10.0}
+    monkeypatch.setattr(published_figures, "published_tables", lambda: [table])
+    (shown,) = paper_tables(["CIDEr"])
+    assert [BEST in figure for *_, figure in texts(shown)] == [True, True, False, True]
 
 
 def test_best_cells_are_marked_with_a_sign_per_size() -> None:

@@ -83,12 +83,9 @@ class Build:
         scores = {
             name: self._score(name, self._reconstruct(name, a, captions)) for name, a in autoencoders.items()
         }
-        stage_one = {
-            name: self._distill(name, step, _column(step.folder / "scores.parquet", "score"))
-            for name, step in scores.items()
-        }
+        stage_one = {n: self._distill(n, step, "scores.parquet", "score") for n, step in scores.items()}
         labels = self._combine(scores["sba"], stage_one)
-        final = self._distill("icc", labels, _column(labels.folder / "labels.parquet", "label"))
+        final = self._distill("icc", labels, "labels.parquet", "label")
         return final.folder / "model"
 
     def _captions(self) -> FinishedStep:
@@ -150,17 +147,17 @@ class Build:
 
         return self.steps.run(f"{name}/scores", inputs, work)
 
-    def _distill(
-        self, name: str, labels: FinishedStep, targets: Callable[[], tuple[list[str], Array]]
-    ) -> FinishedStep:
+    def _distill(self, name: str, labels: FinishedStep, file: str, column: str) -> FinishedStep:
         plan = self.plan
+
+        def work(folder: Path) -> dict[str, float]:
+            table = pq.read_table(labels.folder / file, columns=["text", column])
+            texts, targets = table["text"].to_pylist(), table[column].to_numpy().astype(np.float32)
+            return distill(texts, targets, plan.base, plan.distillation, folder, self.device)
+
         base = revision(locate_checkpoint(plan.base))
-        return self.steps.run(
-            f"{name}/distilled",
-            {"labels": labels, "base": base, "recipe": plan.distillation.identity()},
-            lambda folder: distill(*targets(), plan.base, plan.distillation, folder, self.device),
-            spread=True,
-        )
+        inputs = {"labels": labels, "base": base, "recipe": plan.distillation.identity()}
+        return self.steps.run(f"{name}/distilled", inputs, work, spread=True)
 
     def _combine(self, captions: FinishedStep, stage_one: dict[str, FinishedStep]) -> FinishedStep:
         """Fit the combination on the scores of the stage-one models, and label the captions with it."""
@@ -195,14 +192,6 @@ def score_captions(checkpoint: Path, texts: Sequence[str], device: torch.device)
 def _read_texts(path: Path) -> list[str]:
     texts: list[str] = pq.read_table(path, columns=["text"])["text"].to_pylist()
     return texts
-
-
-def _column(path: Path, name: str) -> Callable[[], tuple[list[str], Array]]:
-    def read() -> tuple[list[str], Array]:
-        table = pq.read_table(path, columns=["text", name])
-        return table["text"].to_pylist(), table[name].to_numpy().astype(np.float32)
-
-    return read
 
 
 def _write(path: Path, columns: dict[str, Any]) -> None:

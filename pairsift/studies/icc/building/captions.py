@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark.core.batch import SampleError, model_text
-from benchmark.core.errors import UserError, did_you_mean
+from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_text
 from benchmark.core.paths import atomic_write
 from benchmark.core.uids import make_uid
@@ -66,10 +66,6 @@ def _usable(path: str, column: str) -> tuple[list[str], int]:
     if suffix not in FORMATS:
         raise UserError(f"icc.captions.path={path} must be a .csv, .tsv or .parquet file; convert it")
     file = TextFile("icc.captions.path", Path(path), FORMATS[suffix])
-    if column not in (present := file.columns()):
-        raise UserError(
-            f"icc.captions.column={column} is not a column of {path}; {did_you_mean(column, present)}"
-        )
     captions, unusable = [], 0
     for (value,) in file.rows(column):
         try:
@@ -124,13 +120,14 @@ def _split(captions: CaptionSets, training: int | None, scoring: int | None) -> 
     if captions.scoring is None:
         uids = sorted(first)
         if training is None:
-            training = len(uids) - (scoring or round(len(uids) * SCORING_SHARE))
+            training = max(0, len(uids) - (scoring or round(len(uids) * SCORING_SHARE)))
         second = {uid: first[uid] for uid in uids[training:]}
         first = {uid: first[uid] for uid in uids[:training]}
     else:
         second = _by_uid(captions.scoring)
         first = {uid: text for uid, text in first.items() if uid not in second}
-    return {"training": _take("training", first, training), "scoring": _take("scoring", second, scoring)}
+    scored = _take("scoring", second, scoring)  # refused first: what is left is for training
+    return {"training": _take("training", first, training), "scoring": scored}
 
 
 def _by_uid(captions: Sequence[str]) -> dict[str, str]:

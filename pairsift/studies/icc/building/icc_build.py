@@ -70,7 +70,7 @@ def make_plan(cfg: DictConfig) -> Plan:
             max_new_tokens=models["icc"]["max_new_tokens"],
             together=decoding["sba"]["together"],
         ),
-        vba=VisualBottleneck(generator, captioner, icc.images_dir),
+        vba=VisualBottleneck(generator, captioner),
         similarities=measures(models["bertscore"]),
         chosen=resolved(icc.similarity),
         mu=icc.mu,

@@ -23,7 +23,7 @@ from pairsift.studies.icc.concreteness.explanation import Explanation, contribut
 from pairsift.studies.icc.concreteness.rated_texts import RatedTexts, read_annotations, read_word_ratings
 from pairsift.studies.icc.concreteness.tables import concreteness_tables
 from pairsift.studies.icc.demo_captions import demo_captions
-from pairsift.studies.published_figures import ICC, studies_of_papers
+from pairsift.studies.published_figures import ICC, study_tables
 
 log = logging.getLogger(__name__)
 DEMO_CAPTIONS = 2000
@@ -35,7 +35,6 @@ NO_BENCHMARK = (
 
 def concreteness(job: Job) -> None:
     """Evaluate one filter on every benchmark given, or explain one caption; print the path of each JSON."""
-    check_needs(job.filter, job.choices["filter"])
     if job.cfg.task.explain is not None:
         explain(job)
         return
@@ -56,7 +55,7 @@ def evaluate_on(job: Job, benchmarks: Iterable[RatedTexts]) -> list[Path]:
         paths.append(write_record(folder, evaluation))
     tables = concreteness_tables(read_records(folder, ConcretenessEvaluation))
     of_paper = [number for number in "346" if any(f"(as Table {number})" in table.title for table in tables)]
-    print_tables(tables + studies_of_papers(ICC, of_paper))
+    print_tables(tables + [study_tables()[ICC, number] for number in of_paper])
     return paths
 
 
@@ -95,6 +94,7 @@ def explain(job: Job) -> None:
 
 def fitted_filter(job: Job) -> Filter:
     """Return the filter, fitted to the pool if it needs that, with its models loaded."""
+    check_needs(job.filter)
     fit(job.filter, lambda: job.pool, job.engine)
     set_up(job.filter, job.device)
     return job.filter

@@ -55,12 +55,12 @@ class ConcretenessEvaluation(Provenance):
         return f"{self.benchmark}-{self.filter}-{digest}"
 
 
-def check_needs(scorer: Filter, name: str) -> None:
-    """Raise `UserError` when a filter reads more than captions; `name` is its config's."""
+def check_needs(scorer: Filter) -> None:
+    """Raise `UserError` when a filter reads more than captions."""
     more = sorted(scorer.sources - CAPTIONS_ONLY)
     if more:
         raise UserError(
-            f"filter={name} reads {more[0]!r} beside the caption; task=concreteness needs a filter of captions only"
+            f"filter {scorer.display_name} reads {more[0]!r} beside the caption; this task needs one of captions only"
         )
 
 

@@ -16,7 +16,7 @@ from benchmark.pool.pool import Pool
 from benchmark.scoring.score_table import ScoreTable
 from filters.text_removal import remove_areas
 from pairsift.studies.profile.measurements import Measurements, join, measure, measuring_filters
-from pairsift.studies.profile.profiling import Profile, Tools, profile_pool
+from pairsift.studies.profile.profiling import Profile, profile_pool
 from pairsift.studies.profile.statistics import histograms, summarise
 from tests.filters.checkpoints import open_clip_model
 from tests.filters.ocr.spotters import PlantedText
@@ -89,8 +89,8 @@ def test_measurements_equal_those_by_hand(pool: Pool, spotter: PlantedText, clip
 
 
 def profiled(pool: Pool, spotter: PlantedText, clip: str) -> Profile:
-    tools = Tools(spotter, {"_target_": "planted"}, {"model": clip, "pretrained": None})
-    return profile_pool(pool, tools, ENGINE, clusters=100, seed=0)
+    clip_settings = {"model": clip, "pretrained": None}
+    return profile_pool(pool, spotter, {"_target_": "planted"}, clip_settings, ENGINE, clusters=100, seed=0)
 
 
 def test_a_profile_equals_that_by_hand(pool: Pool, spotter: PlantedText, clip: str, tmp_path: Path) -> None:

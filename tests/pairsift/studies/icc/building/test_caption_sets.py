@@ -76,7 +76,7 @@ def test_unusable_captions_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "text\na\n", "did you mean|known: text"),
+        ("a.csv", "text\na\n", "must have a column 'caption'; it has text"),
         ("a.csv", "caption\n\n", "holds no caption"),
         ("a.json", "[]", "convert it"),
     ],

@@ -98,9 +98,9 @@ def test_each_part_of_a_composite_has_its_batch_size() -> None:
 
 
 def test_a_filter_of_more_than_captions_is_refused() -> None:
-    with pytest.raises(UserError, match="filter=oracle reads 'concreteness' beside the caption"):
-        check_needs(Oracle(), "oracle")
-    check_needs(Bounded({"a": Random()}, 0.5), "bounded")
+    with pytest.raises(UserError, match="filter oracle reads 'concreteness' beside the caption"):
+        check_needs(Oracle())
+    check_needs(Bounded({"a": Random()}, 0.5))
 
 
 def test_parts_that_need_a_corpus_are_fitted(tmp_path: Path) -> None:
