@@ -50,7 +50,7 @@ def pairsift(folder: str, values: str) -> None:
 
 
 def coco_eval_cap(folder: str, values: str) -> None:
-    os.environ["PATH"] = f"{find_java().executable.parent}{os.pathsep}{os.environ['PATH']}"
+    os.environ["PATH"] = f"{find_java().parent}{os.pathsep}{os.environ['PATH']}"
     found = {name: coco_metrics(captions) for name, captions in read_captions(folder).items()}
     Path(values).write_text(json.dumps(found))
 

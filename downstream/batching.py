@@ -86,15 +86,6 @@ def to_pixels(processor: Any, images: list[Image.Image]) -> torch.Tensor:
     return pixels
 
 
-def stack_pixels(
-    preprocess: Callable[[Image.Image], torch.Tensor], images: list[Image.Image]
-) -> torch.Tensor:
-    """Return `images` as `preprocess` prepares each, shape (n, 3, height, width)."""
-    import torch
-
-    return torch.stack([preprocess(image) for image in images])
-
-
 def reads_wait(device: torch.device) -> bool:
     """Return whether reading a number from `device` makes this process wait for all work queued there."""
     return device.type != "cpu"

@@ -20,7 +20,7 @@ from benchmark.pool.pool import Pool
 from benchmark.results.result import Contamination
 from benchmark.scoring.feature_cache import load_features
 from benchmark.scoring.shard_reader import features_path
-from downstream.batching import StoredImages, pixel_batches, stack_pixels
+from downstream.batching import StoredImages, pixel_batches, to_pixels
 from downstream.evaluation.classification_sets import ClassificationSet, LabelledImage
 from downstream.evaluation.evaluation_sets import EvaluationSet, Item
 from downstream.evaluation.image_files import ImageFile, digest_images
@@ -75,7 +75,7 @@ class NearImages:
 def embed_images(clip: ClipModel, images: Sequence[Item | LabelledImage], title: str) -> Embeddings:
     """Return the unit vectors of images, (m, d); progress is shown with a title."""
     batches = pixel_batches(
-        StoredImages(images, title), partial(stack_pixels, clip.preprocess), EMBEDDED_AT_ONCE, clip.device
+        StoredImages(images, title), partial(to_pixels, clip.processor), EMBEDDED_AT_ONCE, clip.device
     )
     return np.concatenate([clip.embed_pixels(pixels) for pixels in batches])
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from PIL import Image
 from torch import nn
@@ -110,7 +109,11 @@ def probe_ranks(tower: FrozenTower, evaluation_set: ClassificationSet) -> Ranks:
     levels = pixel_levels(partial(to_pixels, tower.processor), tower.device)
     batches = ProbeBatches(items, order, budget, view, tower.processor, levels)
     head = _train(tower, batches, len(evaluation_set.classes), evaluation_set.name)
-    scores = _test_scores(tower, head, evaluation_set.test, view)
+    preprocess = partial(_centre_pixels, view, tower.processor)
+    images = StoredImages(evaluation_set.test, "linear probe")
+    with torch.inference_mode():
+        parts = pixel_batches(images, preprocess, tower.batch_size, tower.device)
+        scores = torch.cat([head(tower.features(pixels)).float().cpu() for pixels in parts]).numpy()
     labels = np.array([item.label for item in evaluation_set.test])
     return class_ranks(lambda part: scores[part], labels, len(evaluation_set.classes), evaluation_set.ties)
 
@@ -132,18 +135,6 @@ def _train(tower: FrozenTower, batches: ProbeBatches, classes: int, name: str) -
         loss.backward()
         optimizer.step()
     return head
-
-
-def _test_scores(
-    tower: FrozenTower, head: nn.Linear, items: Sequence[LabelledImage], view: View
-) -> npt.NDArray[np.float32]:
-    """Return the classifier's scores of `items`, (n, classes)."""
-    preprocess = partial(_centre_pixels, view, tower.processor)
-    batches = pixel_batches(StoredImages(items, "linear probe"), preprocess, tower.batch_size, tower.device)
-    with torch.inference_mode():
-        scores = [head(tower.features(pixels)).float().cpu() for pixels in batches]
-    stacked: npt.NDArray[np.float32] = torch.cat(scores).numpy()
-    return stacked
 
 
 def _centre_pixels(view: View, processor: Any, images: list[Image.Image]) -> torch.Tensor:

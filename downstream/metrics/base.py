@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from PIL import Image
+from typing import TYPE_CHECKING, Any
 
 from benchmark.core.pixel_workers import Loadable
 from benchmark.core.requirements import Requirement, State, lacking, look
 from benchmark.models.checkpoints import revision
-from downstream.batching import StoredImages, chunks, pixel_batches, stack_pixels
-from downstream.metrics.java import Java, find_java
+from downstream.batching import StoredImages, chunks, pixel_batches, to_pixels
+from downstream.metrics.java import find_java
 from downstream.metrics.metric import Corpus, ImageId, ScoresOfImages, UnavailableError, library
 from downstream.metrics.tokenizer import tokenize_corpus
 
@@ -42,7 +40,7 @@ Table = dict[str, dict[str, Outcome]]  # domain -> name of the metric -> outcome
 
 @dataclass(frozen=True)
 class Request:
-    """The captions to score. Java and tokens are found and made at first use, and shared by all metrics."""
+    """The captions to score. Tokens are made at first use, and shared by all metrics."""
 
     corpus: Corpus  # candidates and references of all domains, each one line of valid text
     # Image ids by the domain's name; no domain is empty. ``nocaps/out-domain`` is a part of the evaluation set
@@ -55,14 +53,9 @@ class Request:
     of_images: ScoresOfImages = field(default_factory=dict)
 
     @cached_property
-    def java(self) -> Java:
-        """The Java that runs tokenizer, METEOR and SPICE. Raises `UnavailableError`."""
-        return find_java()
-
-    @cached_property
     def tokens(self) -> Corpus:
         """The corpus as COCO's evaluation tokenises it. Raises `UnavailableError`."""
-        return tokenize_corpus(self.corpus, self.java)
+        return tokenize_corpus(self.corpus)
 
     def means(self, name: str, scores: Mapping[ImageId, float]) -> Table:
         """Return the metric `name` as the mean of per-image `scores` over each domain; leave these in `of_images`."""
@@ -99,7 +92,7 @@ class CaptionMetric(ABC):
     def requirements(self) -> Iterator[Requirement]:
         """Yield the requirements; the metric is absent without them. By default Java, for tokens."""
         if self.reads_tokens:
-            yield without_unless("Java", lambda: find_java().executable)
+            yield without_unless("Java", find_java)
 
     def unit_of(self, name: str) -> str:
         """Return the unit of the metric `name`: `unit`, unless the class has metrics of several units."""
@@ -129,12 +122,12 @@ def revision_or_none(locate: Callable[[], Path]) -> str:
 def corpus_batches(
     corpus: Corpus,
     images: Mapping[ImageId, Loadable],
-    preprocess: Callable[[Image.Image], torch.Tensor],
+    processor: Any,
     size: int,
     device: torch.device,
 ) -> Iterator[tuple[torch.Tensor, Corpus]]:
-    """Yield the pixels of `size` images at a time, each as `preprocess` prepares it, and their part of the corpus."""
+    """Yield the pixels of `size` images at a time, as the `processor` makes them, and their part of the corpus."""
     stored = StoredImages([images[image] for image in corpus.candidates], "compare captions with images")
-    batches = pixel_batches(stored, partial(stack_pixels, preprocess), size, device)
+    batches = pixel_batches(stored, partial(to_pixels, processor), size, device)
     for pixels, ids in zip(batches, chunks(corpus.candidates, size), strict=True):
         yield pixels, corpus.subset(ids)

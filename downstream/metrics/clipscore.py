@@ -112,7 +112,7 @@ class PacScore(CaptionMetric):
         clip = load_pac_clip(self.model, self.pretrained, self.checkpoint, device)
         plain: dict[ImageId, float] = {}
         referenced: dict[ImageId, float] = {}
-        for pixels, part in corpus_batches(corpus, images, clip.preprocess, IMAGES_AT_ONCE, device):
+        for pixels, part in corpus_batches(corpus, images, clip.processor, IMAGES_AT_ONCE, device):
             captions = list(part.candidates.values()), list(part.references.values())
             scores = pac_scores(clip, clip.embed_pixels(pixels), *captions)
             for table, values in zip((plain, referenced), scores, strict=True):

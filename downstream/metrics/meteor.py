@@ -10,7 +10,7 @@ import numpy as np
 
 from downstream.metrics.base import CaptionMetric, Request, Table
 from downstream.metrics.corpus_scores import METEOR_COUNTS, Doubles, meteor_of_sums
-from downstream.metrics.java import JARS, Java, run_jar
+from downstream.metrics.java import JARS, java_command, run_jar
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 from downstream.metrics.tokenizer import one_line
 
@@ -28,7 +28,7 @@ class Meteor(CaptionMetric):
 
     def compute(self, request: Request) -> Table:
         """Return the corpus score of each domain."""
-        counts = meteor_counts(request.tokens, request.java)
+        counts = meteor_counts(request.tokens)
         columns = np.array(list(counts.values())).T
         for name, column in zip(METEOR_COUNTS, columns, strict=True):
             request.of_images[name] = dict(zip(counts, column.tolist(), strict=True))
@@ -44,21 +44,21 @@ def meteor(counts: Doubles) -> float:
     return float(meteor_of_sums(sums)[0])
 
 
-def meteor_counts(corpus: Corpus, java: Java) -> dict[ImageId, list[float]]:
+def meteor_counts(corpus: Corpus) -> dict[ImageId, list[float]]:
     """Return `METEOR_COUNTS` of each candidate of a tokenised corpus, by the reference that it matches best.
 
     Raises `UnavailableError` if the jar is missing or fails.
     """
     requests = [request_line(text, corpus.references[image]) for image, text in corpus.candidates.items()]
-    counts = list(map(_counts, run_meteor(requests, java)))
+    counts = list(map(_counts, run_meteor(requests)))
     if len(counts) != len(requests):
         raise UnavailableError(f"METEOR gave {len(counts)} lines for {len(requests)} captions")
     return dict(zip(corpus.candidates, counts, strict=True))
 
 
-def run_meteor(requests: Sequence[str], java: Java) -> list[str]:
+def run_meteor(requests: Sequence[str]) -> list[str]:
     """Return the lines that the jar answers to `requests` in one run: English, all matchers."""
-    command = java.command("-Xmx2G", "-jar", str(JAR), "-", "-", "-stdio", "-l", "en", "-norm")
+    command = java_command("-Xmx2G", "-jar", str(JAR), "-", "-", "-stdio", "-l", "en", "-norm")
     seconds = START_SECONDS + SECONDS_PER_IMAGE * len(requests)
     output = run_jar("METEOR", command, seconds, input="".join(f"{line}\n" for line in requests).encode())
     return output.decode("utf-8", "replace").splitlines()

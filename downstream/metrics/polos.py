@@ -102,7 +102,7 @@ class Polos(CaptionMetric):
         folder, encoder = self.locate()
         estimator = PolosEstimator.load(published_weights(folder), encoder).to(device)
         scores: dict[ImageId, float] = {}
-        for pixels, part in corpus_batches(corpus, images, estimator.preprocess, IMAGES_AT_ONCE, device):
+        for pixels, part in corpus_batches(corpus, images, estimator.processor, IMAGES_AT_ONCE, device):
             batch = estimator.score(pixels, list(part.candidates.values()), list(part.references.values()))
             scores |= zip(part.candidates, batch.tolist(), strict=True)
         return scores

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from benchmark.core.errors import UserError
 from benchmark.models.checkpoints import load_pretrained
+from benchmark.models.clip_models import ClipProcessor
 from benchmark.models.pac_clip import PREFIX
 
 CAPTIONS_AT_ONCE = 32
@@ -28,7 +29,7 @@ class PolosEstimator(nn.Module):
         self.encoder, self.clip, self.regressor = encoder, clip, regressor
         self.tokenizer = tokenizer
         self.clip_tokenizer = open_clip.SimpleTokenizer(context_length=clip.context_length)
-        self.preprocess = open_clip.image_transform(clip.visual.image_size, is_train=False)
+        self.processor = ClipProcessor(open_clip.image_transform(clip.visual.image_size, is_train=False))
         self.register_buffer("mix", mix)
 
     @classmethod

@@ -7,8 +7,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from benchmark.core.fetched_files import fetch_members
 from benchmark.core.paths import cache_folder
 from benchmark.core.requirements import NotFetchedError, OnFirstUseError, Requirement
 from downstream.metrics.base import CaptionMetric, Request, Table, without_unless
-from downstream.metrics.java import JARS, Java, run_jar
+from downstream.metrics.java import JARS, java_command, run_jar
 from downstream.metrics.metric import Corpus, ImageId, UnavailableError
 
 SPICE = JARS / "spice"  # the class in pycocoevalcap.spice would download CoreNLP
@@ -66,10 +65,10 @@ class Spice(CaptionMetric):
 
     def compute(self, request: Request) -> Table:
         """Return the means of each domain's images."""
-        scores = spice(request.tokens, request.java, self.best_reference)
-        table = request.means("SPICE", scores.all_references)
+        f_scores, of_best = spice(request.tokens, self.best_reference)
+        table = request.means("SPICE", f_scores)
         for number, name in enumerate(self.names[1:]):
-            best = request.means(name, {image: of[number] for image, of in scores.best_reference.items()})
+            best = request.means(name, {image: of[number] for image, of in of_best.items()})
             table = {domain: row | best[domain] for domain, row in table.items()}
         return table
 
@@ -79,19 +78,11 @@ class Spice(CaptionMetric):
         yield without_unless("CoreNLP", corenlp_folder)
 
 
-@dataclass(frozen=True)
-class SpiceScores:
-    """Each image's F score against all references, and (F, precision, recall) against the best-matching one."""
-
-    all_references: Mapping[ImageId, float]
-    best_reference: Mapping[ImageId, Tuples]
-
-
-def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScores:
-    """Return each image's SPICE of a tokenised corpus; the metric is their mean.
+def spice(corpus: Corpus, each_reference: bool = False) -> tuple[dict[ImageId, float], dict[ImageId, Tuples]]:
+    """Return each image's SPICE, whose mean is the metric, and its (F, precision, recall) of SPICE-1.
 
     With `each_reference` a candidate is also scored against each single reference, and the best score counts:
-    S-1 of AVA-Captions, section 6.3.1 (Chang et al. 2017). Without it `best_reference` is empty.
+    S-1 of AVA-Captions, section 6.3.1 (Chang et al. 2017). Without it the second is empty.
     Raises `UnavailableError` if CoreNLP is missing or the jar fails.
     """
     images = list(corpus.candidates)
@@ -102,16 +93,16 @@ def spice(corpus: Corpus, java: Java, each_reference: bool = False) -> SpiceScor
         {"image_id": index, "test": corpus.candidates[image], "refs": references}
         for index, (image, references) in enumerate(pairs)
     ]
-    scores = _score(entries, java)
+    scores = _score(entries)
     best: dict[ImageId, Tuples] = {}
     for (image, _), score in zip(pairs[len(images) :], scores[len(images) :], strict=True):
         if math.isnan(best.setdefault(image, score)[0]) or score[0] > best[image][0]:
             best[image] = score
     f_scores = [score[0] for score in scores[: len(images)]]
-    return SpiceScores(dict(zip(images, f_scores, strict=True)), best)
+    return dict(zip(images, f_scores, strict=True)), best
 
 
-def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[Tuples]:
+def _score(entries: Sequence[dict[str, Any]]) -> list[Tuples]:
     """Run the jar on `entries`, numbered from 0; return (F, precision, recall) of each, NaN if the jar gives none."""
     classpath = os.pathsep.join(
         [str(SPICE / "spice-1.0.jar"), str(SPICE / "lib" / "*"), str(corenlp_folder() / "*")]
@@ -120,7 +111,7 @@ def _score(entries: Sequence[dict[str, Any]], java: Java) -> list[Tuples]:
     with tempfile.TemporaryDirectory(prefix="spice-") as folder:
         source, target = Path(folder, "captions.json"), Path(folder, "scores.json")
         source.write_text(json.dumps(entries))
-        command = java.command(*opened, "-Xmx8G", "-cp", classpath, "edu.anu.spice.SpiceScorer")
+        command = java_command(*opened, "-Xmx8G", "-cp", classpath, "edu.anu.spice.SpiceScorer")
         command += [str(source), "-out", str(target), "-silent"]
         run_jar("SPICE", command, START_SECONDS + SECONDS_PER_IMAGE * len(entries), cwd=folder)
         rows: list[dict[str, Any]] = json.loads(target.read_text())

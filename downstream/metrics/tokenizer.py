@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pycocoevalcap.tokenizer.ptbtokenizer import PUNCTUATIONS
 
 from benchmark.core.batch import model_text
-from downstream.metrics.java import JARS, Java, run_jar
+from downstream.metrics.java import JARS, java_command, run_jar
 from downstream.metrics.metric import Corpus, UnavailableError
 
 JAR = JARS / "tokenizer" / "stanford-corenlp-3.4.1.jar"
@@ -24,24 +24,28 @@ def one_line(caption: str) -> str:
     return " ".join(_NON_TEXT.sub(" ", caption).split())
 
 
-def tokenize(captions: Sequence[str], java: Java) -> list[str]:
+def tokenize(captions: Sequence[str]) -> list[str]:
     """Return each caption as lower-case tokens, joined by spaces, without punctuation.
 
     Raises `UnavailableError` if the jar is missing, fails, or does not answer line by line.
     """
-    lines = [one_line(caption) for caption in captions]
-    distinct = list(dict.fromkeys(lines))
-    if not distinct:
+    if not captions:
         return []
-    tokens = dict(zip(distinct, _run_jar(distinct, java), strict=True))
-    return [tokens[line] for line in lines]
+    command = java_command("-cp", str(JAR), "edu.stanford.nlp.process.PTBTokenizer")
+    command += ["-preserveLines", "-lowerCase"]
+    seconds = START_SECONDS + SECONDS_PER_CAPTION * len(captions)
+    output = run_jar("the PTB tokenizer", command, seconds, input="\n".join(map(one_line, captions)).encode())
+    lines = output.decode("utf-8", "replace").split("\n")
+    if len(lines) != len(captions):
+        raise UnavailableError(f"the PTB tokenizer gave {len(lines)} lines for {len(captions)} captions")
+    return [" ".join(w for w in line.rstrip().split(" ") if w not in PUNCTUATIONS) for line in lines]
 
 
-def tokenize_corpus(corpus: Corpus, java: Java) -> Corpus:
+def tokenize_corpus(corpus: Corpus) -> Corpus:
     """Tokenise all candidates and the references of their images in one run of the jar."""
     images = list(corpus.candidates)
     references = [reference for image in images for reference in corpus.references[image]]
-    tokens = iter(tokenize([*corpus.candidates.values(), *references], java))
+    tokens = iter(tokenize([*corpus.candidates.values(), *references]))
     candidates = {image: next(tokens) for image in images}
     return Corpus(candidates, {image: [next(tokens) for _ in corpus.references[image]] for image in images})
 
@@ -52,14 +56,3 @@ def clean_corpus(corpus: Corpus) -> Corpus:
         {image: one_line(model_text(caption)) for image, caption in corpus.candidates.items()},
         {image: [one_line(model_text(t)) for t in corpus.references[image]] for image in corpus.candidates},
     )
-
-
-def _run_jar(lines: Sequence[str], java: Java) -> list[str]:
-    command = java.command("-cp", str(JAR), "edu.stanford.nlp.process.PTBTokenizer")
-    command += ["-preserveLines", "-lowerCase"]
-    seconds = START_SECONDS + SECONDS_PER_CAPTION * len(lines)
-    output = run_jar("the PTB tokenizer", command, seconds, input="\n".join(lines).encode())
-    tokenized = output.decode("utf-8", "replace").split("\n")
-    if len(tokenized) != len(lines):
-        raise UnavailableError(f"the PTB tokenizer gave {len(tokenized)} lines for {len(lines)} captions")
-    return [" ".join(w for w in line.rstrip().split(" ") if w not in PUNCTUATIONS) for line in tokenized]

@@ -82,7 +82,7 @@ class ClipScratch(PairEncoder):
                 f"downstream.clip_scratch.architecture={self.architecture}: its tokenizer has more tokens than"
                 f" text_cfg.vocab_size={clip.vocab_size}; raise it"
             )
-        self.augment = networks.ImageAugmentation(clip.visual.image_size, networks.open_clip_changes)
+        self.augment = networks.ImageAugmentation(networks.open_clip_changes(clip.visual.image_size))
         self.device = device
 
     def save(self, path: Path) -> None:

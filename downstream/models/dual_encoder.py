@@ -218,7 +218,7 @@ class DualEncoder(PairEncoder):
     ) -> None:
         from transformers import MODEL_MAPPING, AutoModel
 
-        from downstream.models.networks import ImageAugmentation, PairCollate, TwoTowers
+        from downstream.models.networks import ImageAugmentation, PairCollate, TwoTowers, ds_clip_changes
 
         need = "an encoder whose first token stands for the text; choose a BERT or RoBERTa"
         text.config_of(MODEL_MAPPING, "add_pooling_layer", need)
@@ -240,8 +240,8 @@ class DualEncoder(PairEncoder):
             self.model = TwoTowers(image_tower, text_tower, self.locked, projection).to(device)
         limit = min(self.max_tokens, text_limit(tokenizer, text_tower, text))
         self.collate = PairCollate(processor, tokenizer, limit)
-        augmented = not self.locked and self.unlocked.augment
-        self.augment = ImageAugmentation(image_tower.config.image_size) if augmented else None
+        augmented, size = not self.locked and self.unlocked.augment, image_tower.config.image_size
+        self.augment = ImageAugmentation(ds_clip_changes(size)) if augmented else None
         self.device = device
 
     def save(self, path: Path) -> None:

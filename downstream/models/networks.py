@@ -9,7 +9,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -415,13 +414,11 @@ class ClipNetwork(PairNetwork):
         return F.normalize(self.clip.encode_text(input_ids).float(), dim=-1)
 
 
-@lru_cache(maxsize=2)
 def open_clip_changes(size: int) -> Any:
     """Return a random crop, all that open_clip's trainer changes."""
     return v2.RandomResizedCrop(size, CLIP_CROP_AREA, interpolation=v2.InterpolationMode.BICUBIC)
 
 
-@lru_cache(maxsize=2)
 def ds_clip_changes(size: int) -> Any:
     """Return a random crop, flip, colours, blur and RandAugment (DS-CLIP, supplement, section B).
 
@@ -441,15 +438,14 @@ def ds_clip_changes(size: int) -> Any:
 
 @dataclass(frozen=True)
 class ImageAugmentation:
-    """Augments training images; `size` is the width of the model's square input, `changes` makes the transform."""
+    """Augments training images by a random transform."""
 
-    size: int
-    changes: Callable[[int], Any] = ds_clip_changes
+    changes: Callable[[Image.Image], Image.Image]
 
     def __call__(self, sample: Sample, rng: np.random.Generator) -> Sample:
         """Return the sample with its image augmented, which depends only on `rng`."""
         with seeded(int(rng.integers(1 << 63))):
-            return replace(sample, image=self.changes(self.size)(sample.image))
+            return replace(sample, image=self.changes(sample.image))
 
 
 def _blur(image: Image.Image) -> Image.Image:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import math
 import shutil
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -31,11 +30,6 @@ class TrainState:
     losses: list[tuple[int, float]] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     tar: str = ""  # of a stream's last skipped sample
-
-    @property
-    def loss(self) -> float:
-        """The last logged loss."""
-        return self.losses[-1][1] if self.losses else math.nan
 
     def over_processes(self) -> "TrainState":
         """Return the state with the skipped samples of all processes."""

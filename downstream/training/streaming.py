@@ -27,8 +27,6 @@ from downstream.training.training_data import (
     TrainingBatch,
 )
 
-Streams = dict[tuple[int, int], Iterator[Any]]  # encoded samples, by number of the stream and epoch
-
 
 @dataclass(frozen=True)
 class StreamedBatches(StepBatches):
@@ -55,21 +53,18 @@ class StreamedBatches(StepBatches):
 
     def batches(self, steps: range) -> Iterator[TrainingBatch]:
         """Yield this process's part of each of `steps`, every k-th; k must divide `workers` if they are many."""
-        streams: Streams = {}
+        # Encoded samples, by number of the stream and epoch.
+        streams: dict[tuple[int, int], Iterator[Any]] = {}
         for step in steps:
-            yield self._read(self.positions(step), streams)
-
-    def _read(self, positions: range, streams: Streams | None = None) -> TrainingBatch:
-        streams, encoded = {} if streams is None else streams, []
-        for position in positions:
-            step, offset = divmod(position, self.batch_size)
-            number = offset % self.groups * self.workers + step % self.workers
-            epoch = position // len(self.source)
-            if (number, epoch) not in streams:
-                streams.pop((number, epoch - 1), None)
-                streams[number, epoch] = self._stream(number, epoch, position)
-            encoded.append(next(streams[number, epoch]))
-        return self.data.batch(self.source.decode, encoded, positions)
+            encoded, positions = [], self.positions(step)
+            for position in positions:
+                number = position % self.batch_size % self.groups * self.workers + step % self.workers
+                epoch = position // len(self.source)
+                if (number, epoch) not in streams:
+                    streams.pop((number, epoch - 1), None)
+                    streams[number, epoch] = self._stream(number, epoch, position)
+                encoded.append(next(streams[number, epoch]))
+            yield self.data.batch(self.source.decode, encoded, positions)
 
     def _stream(self, number: int, epoch: int, position: int) -> Iterator[Any]:
         """Yield the encoded samples of an epoch that a stream gives from `position`, which belongs to it."""

@@ -238,7 +238,7 @@ class Trainer:
                 if isinstance(data.source, SampleStream) and (last or state.step % config.log_every == 0):
                     total = state.over_processes()
                     data.source.check_lost(total.skipped, seen, total.tar)
-                advance(seen - before, f"loss {state.loss:.3f}" if state.losses else "")
+                advance(seen - before, f"loss {state.losses[-1][1]:.3f}" if state.losses else "")
                 every = config.validate_every
                 if every and (last or seen // every > before // every):
                     started += self._validate(stepper, seen)

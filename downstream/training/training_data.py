@@ -224,15 +224,12 @@ class StepBatches:
     ranks: int = 1
 
     def __getitem__(self, step: int, /) -> TrainingBatch:
-        return self._read(self.positions(step))
+        source, positions = self.data.source, self.positions(step)
+        assert not isinstance(source, SampleStream)
+        indices = self.data.order.indices(positions.start, positions.stop)[:: positions.step]
+        return self.data.batch(source.__getitem__, indices.tolist(), positions)
 
     def positions(self, step: int) -> range:
         """Return the positions of the budget that are this process's part of a step."""
         start = step * self.batch_size
         return range(start, min(start + self.batch_size, self.budget))[self.rank :: self.ranks]
-
-    def _read(self, positions: range) -> TrainingBatch:
-        source = self.data.source
-        assert not isinstance(source, SampleStream)
-        indices = self.data.order.indices(positions.start, positions.stop)[:: positions.step]
-        return self.data.batch(source.__getitem__, indices.tolist(), positions)

@@ -10,6 +10,7 @@ from pairsift.demo.backgrounds import Image
 from pairsift.demo.world import FORMATIONS, Thing
 
 Colour = tuple[int, int, int]
+Points = list[tuple[float, float]]
 WHITE, INK, GREY, GOLD = (250, 250, 250), (40, 40, 48), (206, 208, 212), (255, 226, 90)
 
 
@@ -30,12 +31,11 @@ class Pen:
             round((self.y + y * self.down) * scale),
         )
 
-    def curve(self, points: Iterable[tuple[float, float]], colour: Colour) -> None:
+    def curve(self, points: Points, colour: Colour) -> None:
         """Draw an open line with a dark edge, so that it is visible on every background."""
         placed = np.array([self._point(x, y) for x, y in points], np.int32)
         width = max(1, round(self.size / 64))
-        if colour != INK:
-            cv2.polylines(self.image, [placed], False, INK, width + 2, cv2.LINE_AA, 4)
+        cv2.polylines(self.image, [placed], False, INK, width + 2, cv2.LINE_AA, 4)
         cv2.polylines(self.image, [placed], False, colour, width, cv2.LINE_AA, 4)
 
     def disc(self, x: float, y: float, radius: float, colour: Colour) -> None:
@@ -45,97 +45,55 @@ class Pen:
         cv2.circle(self.image, self._point(x, y), r, INK, 1, cv2.LINE_AA, 4)
 
 
-def _arc(x: float, y: float, radius: float, start: float, end: float) -> list[tuple[float, float]]:
+def _arc(x: float, y: float, radius: float, start: float, end: float) -> Points:
     angles = [math.radians(start + (end - start) * i / 8) for i in range(9)]
     return [(x + radius * math.cos(a), y + radius * math.sin(a)) for a in angles]
 
 
-def _wave(x0: float, x1: float, y: float, height: float) -> list[tuple[float, float]]:
+def _wave(x0: float, x1: float, y: float, height: float) -> Points:
     return [(x0 + (x1 - x0) * i / 12, y + height * math.sin(i * 1.3)) for i in range(13)]
 
 
-def _streaks(pen: Pen) -> None:
-    for y, length in ((-0.45, 0.5), (0.05, 0.75), (0.55, 0.5)):
-        pen.curve([(-1.15, y), (-1.15 - length, y)], WHITE)
+def _rays(angles: Iterable[int], y: float, *radii: tuple[float, float]) -> list[Points]:
+    """Return a line at each angle around (0, `y`), between two ellipses of these radii."""
+    turns = [(math.cos(math.radians(angle)), math.sin(math.radians(angle))) for angle in angles]
+    return [[(across * c, y + down * s) for across, down in radii] for c, s in turns]
 
 
-def _fall(pen: Pen) -> None:
-    for x, length in ((-0.6, 0.45), (0, 0.7), (0.6, 0.45)):
-        pen.curve([(x, -1.2), (x, -1.2 - length)], WHITE)
-
-
-def _bounce(pen: Pen) -> None:
-    pen.curve(_arc(-1.3, 1.2, 0.9, 250, 350), WHITE)
-    pen.curve([(-0.5, 1.7), (0.5, 1.7)], WHITE)
-
-
-def _jump(pen: Pen) -> None:
-    for x in (-0.5, 0, 0.5):
-        pen.curve([(x, 1.2), (x - 0.12, 1.65)], WHITE)
-
-
-def _shine(pen: Pen) -> None:
-    for angle in range(0, 360, 45):
-        c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-        pen.curve([(1.2 * c, 1.2 * s), (1.6 * c, 1.6 * s)], GOLD)
-
-
-def _steam(pen: Pen) -> None:
-    for x in (-0.4, 0.0, 0.4):
-        pen.curve([(x + 0.12 * math.sin(i * 1.6), -1 - 0.12 * i) for i in range(7)], WHITE)
-
-
-def _sail(pen: Pen) -> None:
-    pen.curve(_wave(-1.5, 1.3, 1.0, 0.09), WHITE)
-    pen.curve(_wave(-1.8, 0.6, 1.25, 0.07), WHITE)
-
-
-def _swim(pen: Pen) -> None:
-    for x, y, radius in ((1.25, -0.35, 0.13), (1.4, -0.75, 0.17), (1.2, -1.1, 0.12)):
-        pen.disc(x, y, radius, (190, 232, 246))
-    pen.curve(_wave(-1.9, -1.1, 0, 0.14), WHITE)
-
-
-def _float(pen: Pen) -> None:
-    for x in (-1.2, 1.2):
-        pen.curve([(x, -0.5), (x * 1.1, 0.0), (x, 0.5)], WHITE)
-
-
-def _sway(pen: Pen) -> None:
-    pen.curve(_arc(0, 0, 1.25, 200, 240), WHITE)
-    pen.curve(_arc(0, 0, 1.25, -60, -20), WHITE)
-
-
-def _spin(pen: Pen) -> None:
-    pen.curve(_arc(0, 0, 1.25, -50, 60), WHITE)
-    pen.curve(_arc(0, 0, 1.25, 130, 240), WHITE)
-
-
-def _crawl(pen: Pen) -> None:
-    pen.curve(_wave(-2.1, -1.1, 0.9, 0.06), GREY)
-    pen.curve(_wave(-1.9, -1.2, 0.6, 0.06), GREY)
-
-
-def _drive(pen: Pen) -> None:
-    for x, y, radius in ((-1.15, 0.45, 0.15), (-1.45, 0.3, 0.2), (-1.8, 0.1, 0.25)):
-        pen.disc(x, y, radius, GREY)
-
-
-def _burn(pen: Pen) -> None:
-    for angle in (-150, -120, -90, -60, -30):
-        c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-        pen.curve([(0.55 * c, -0.65 + 0.45 * s), (0.9 * c, -0.65 + 0.75 * s)], GOLD)
-
-
-EFFECTS = {
-    "rolling": _streaks, "running": _streaks, "flying": _streaks, "falling": _fall, "bouncing": _bounce,
-    "jumping": _jump, "shining": _shine, "steaming": _steam, "sailing": _sail, "swimming": _swim,
-    "floating": _float, "swaying": _sway, "spinning": _spin, "crawling": _crawl, "driving": _drive,
-    "burning": _burn,
-}  # fmt: skip
+_THREE = ((-0.6, 0.45), (0, 0.7), (0.6, 0.45))
+_STREAKS = [[(-1.15, y), (-1.15 - length, y)] for y, length in ((-0.45, 0.5), (0.05, 0.75), (0.55, 0.5))]
+# The colour and the points of each action's lines; postures such as sitting have none.
+LINES: dict[str, tuple[Colour, list[Points]]] = {
+    **dict.fromkeys(("rolling", "running", "flying"), (WHITE, _STREAKS)),
+    "falling": (WHITE, [[(x, -1.2), (x, -1.2 - length)] for x, length in _THREE]),
+    "bouncing": (WHITE, [_arc(-1.3, 1.2, 0.9, 250, 350), [(-0.5, 1.7), (0.5, 1.7)]]),
+    "jumping": (WHITE, [[(x, 1.2), (x - 0.12, 1.65)] for x in (-0.5, 0, 0.5)]),
+    "shining": (GOLD, _rays(range(0, 360, 45), 0, (1.2, 1.2), (1.6, 1.6))),
+    "steaming": (
+        WHITE,
+        [[(x + 0.12 * math.sin(i * 1.6), -1 - 0.12 * i) for i in range(7)] for x in (-0.4, 0, 0.4)],
+    ),
+    "sailing": (WHITE, [_wave(-1.5, 1.3, 1.0, 0.09), _wave(-1.8, 0.6, 1.25, 0.07)]),
+    "swimming": (WHITE, [_wave(-1.9, -1.1, 0, 0.14)]),
+    "floating": (WHITE, [[(x, -0.5), (x * 1.1, 0.0), (x, 0.5)] for x in (-1.2, 1.2)]),
+    "swaying": (WHITE, [_arc(0, 0, 1.25, 200, 240), _arc(0, 0, 1.25, -60, -20)]),
+    "spinning": (WHITE, [_arc(0, 0, 1.25, -50, 60), _arc(0, 0, 1.25, 130, 240)]),
+    "crawling": (GREY, [_wave(-2.1, -1.1, 0.9, 0.06), _wave(-1.9, -1.2, 0.6, 0.06)]),
+    "burning": (GOLD, _rays((-150, -120, -90, -60, -30), -0.65, (0.55, 0.45), (0.9, 0.75))),
+}
+# Discs (x, y, radius) with their colour; they are drawn before the lines.
+DISCS = {
+    "swimming": ((190, 232, 246), ((1.25, -0.35, 0.13), (1.4, -0.75, 0.17), (1.2, -1.1, 0.12))),
+    "driving": (GREY, ((-1.15, 0.45, 0.15), (-1.45, 0.3, 0.2), (-1.8, 0.1, 0.25))),
+}
 
 
 def draw_effect(image: Image, thing: Thing) -> None:
-    """Draw the effect of the action of `thing` into `image`; postures such as sitting have none."""
-    if thing.action in EFFECTS:
-        EFFECTS[thing.action](Pen(image, thing))
+    """Draw the effect of the action of `thing` into `image`."""
+    pen = Pen(image, thing)
+    colour, discs = DISCS.get(thing.action, (GREY, ()))
+    for disc in discs:
+        pen.disc(*disc, colour)
+    colour, lines = LINES.get(thing.action, (WHITE, []))
+    for points in lines:
+        pen.curve(points, colour)

@@ -49,25 +49,12 @@ def _street(image: Image, rng: np.random.Generator) -> None:
     _clear_sky(image, rng)
     x = -0.05
     while x < 1:
-        width, height = rng.uniform(0.14, 0.22), rng.uniform(0.22, 0.45)
-        shade = int(rng.integers(120, 175))
-        _polygon(
-            image,
-            (shade, shade - 8, shade - 20),
-            x,
-            0.62 - height,
-            x + width,
-            0.62 - height,
-            x + width,
-            0.7,
-            x,
-            0.7,
-        )
+        width, top = rng.uniform(0.14, 0.22), 0.62 - rng.uniform(0.22, 0.45)
+        shade, right = int(rng.integers(120, 175)), x + width
+        _polygon(image, (shade, shade - 8, shade - 20), x, top, right, top, right, 0.7, x, 0.7)
         for wx in (0.2, 0.6):
             for wy in (0.05, 0.14, 0.23):
-                _polygon(
-                    image, (225, 222, 190), *_rect(x + wx * width, 0.62 - height + wy, 0.25 * width, 0.05)
-                )
+                _polygon(image, (225, 222, 190), *_rect(x + wx * width, top + wy, 0.25 * width, 0.05))
         x += width + 0.02
     _ground(image, 0.66, (104, 104, 110), (84, 84, 90))
     for dash in (0.02, 0.3, 0.58, 0.86):
@@ -193,15 +180,8 @@ def _underwater(image: Image, rng: np.random.Generator) -> None:
     _ground(image, 0.86, (196, 184, 130), (170, 156, 104))
     for x in rng.uniform(0, 1, 4):
         for k in range(4):
-            _line(
-                image,
-                (34, 128, 84),
-                x + 0.015 * (k % 2),
-                0.9 - 0.06 * k,
-                x + 0.015 * ((k + 1) % 2),
-                0.84 - 0.06 * k,
-                0.018,
-            )
+            start, end = x + 0.015 * (k % 2), x + 0.015 * ((k + 1) % 2)
+            _line(image, (34, 128, 84), start, 0.9 - 0.06 * k, end, 0.84 - 0.06 * k, 0.018)
     for x, y in rng.uniform(0, 1, (10, 2)):
         _disc(image, (150, 218, 232), x, y * 0.8, 0.012)
 

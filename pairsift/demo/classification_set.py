@@ -35,11 +35,6 @@ class ClassesConfig:
     image_size: PositiveInt  # height and width of every image, in pixels
     jpeg_quality: Percentage  # JPEG quality, 0 to 100
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of everything that decides the images' bytes."""
-        return fingerprint_of(asdict(self))
-
 
 def demo_classes(
     name: Name, score: Score, templates: Sequence[str], probe_epochs: PositiveInt, drawn: ClassesConfig
@@ -61,7 +56,7 @@ def demo_classes(
 
 def classes_root(config: ClassesConfig) -> Path:
     """Return the folder of the set. It is next to the demo pools, because several pools may share it."""
-    return cache_folder("demo", f"classes-{config.fingerprint}")
+    return cache_folder("demo", f"classes-{fingerprint_of(asdict(config))}")
 
 
 def ensure_classes(config: ClassesConfig) -> Path:

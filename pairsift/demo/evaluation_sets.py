@@ -31,10 +31,8 @@ def write_evaluation_set(folder: Path, config: DemoConfig, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if name == "nocaps":
         _write_nocaps(folder, config)
-    elif name == "flickr30k":
-        _write_flickr30k(folder, config)
     else:
-        _write_coco(folder, config, name)
+        _write_karpathy(folder, config, name)
 
 
 def _read_images(part: str, name: str, config: DemoConfig) -> list[tuple[int, bytes, list[str]]]:
@@ -71,26 +69,17 @@ def karpathy_entry(filename: str, number: int, captions: list[str]) -> dict[str,
     }
 
 
-def _write_coco(folder: Path, config: DemoConfig, name: str) -> None:
-    images = []
-    (folder / "val2014").mkdir()
+def _write_karpathy(folder: Path, config: DemoConfig, name: str) -> None:
+    is_flickr, images = name == "flickr30k", []
+    place = folder / ("flickr30k-images" if is_flickr else "val2014")
+    place.mkdir()
     for number, (_, jpeg, captions) in enumerate(_read_images(name, name, config)):
         cocoid = 100_000 + 7 * number
-        filename = f"COCO_val2014_{cocoid:012d}.jpg"
-        (folder / "val2014" / filename).write_bytes(jpeg)
-        entry = karpathy_entry(filename, number, captions)
-        images.append({**entry, "filepath": "val2014", "cocoid": cocoid})
+        filename = f"{1_000_000_000 + 13 * number}.jpg" if is_flickr else f"COCO_val2014_{cocoid:012d}.jpg"
+        (place / filename).write_bytes(jpeg)
+        of_coco = {} if is_flickr else {"filepath": place.name, "cocoid": cocoid}
+        images.append(karpathy_entry(filename, number, captions) | of_coco)
     _write_json(folder / f"dataset_{name}.json", {"images": images, "dataset": name})
-
-
-def _write_flickr30k(folder: Path, config: DemoConfig) -> None:
-    images = []
-    (folder / "flickr30k-images").mkdir()
-    for number, (_, jpeg, captions) in enumerate(_read_images("flickr30k", "flickr30k", config)):
-        filename = f"{1_000_000_000 + 13 * number}.jpg"
-        (folder / "flickr30k-images" / filename).write_bytes(jpeg)
-        images.append(karpathy_entry(filename, number, captions))
-    _write_json(folder / "dataset_flickr30k.json", {"images": images, "dataset": "flickr30k"})
 
 
 def _write_nocaps(folder: Path, config: DemoConfig) -> None:

@@ -28,12 +28,6 @@ class DemoConfig:
     # Number of images of each evaluation set; for NoCaps, the number per domain.
     evaluation: Mapping[str, PositiveInt]
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of all settings that decide the demo's bytes. Raises `UserError` if no such world is shipped."""
-        check_world(self.pairs, self.seed, self.consistency, self.mismatched, bool(self.cut))
-        return fingerprint_of(asdict(self))
-
 
 def fingerprint_of(settings: Mapping[str, object]) -> str:
     """Return a hash of settings and of the shipped worlds."""
@@ -41,8 +35,9 @@ def fingerprint_of(settings: Mapping[str, object]) -> str:
 
 
 def demo_root(config: DemoConfig) -> Path:
-    """Return the folder of this demo in the user's cache; it may not exist yet."""
-    return cache_folder("demo", config.fingerprint)
+    """Return the folder of this demo in the user's cache. Raises `UserError` if no such world is shipped."""
+    check_world(config.pairs, config.seed, config.consistency, config.mismatched, bool(config.cut))
+    return cache_folder("demo", fingerprint_of(asdict(config)))
 
 
 def demo_model(name: str) -> str:

@@ -17,15 +17,8 @@ from pairsift.demo.draws import DRAWS, generator_at
 from pairsift.demo.pictures import Picture, draw_picture, read_pictures, vary_image
 from pairsift.demo.settings import DemoConfig
 
-DRAWN = [
-    "index",
-    "words",
-    "noise",
-    "grade",
-    "concreteness",
-    "group",
-    "varied_at",
-]  # columns besides the picture
+# Columns besides the picture.
+DRAWN = ["index", "words", "noise", "grade", "concreteness", "group", "varied_at"]
 SCHEMA = pa.schema(
     [
         ("uid", pa.string()),

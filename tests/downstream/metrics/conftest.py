@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from downstream.metrics import base
-from downstream.metrics.java import Java
+from downstream.metrics import base, java
 from tests.downstream.metrics.test_java import fake_java
 
 # Answers of METEOR 1.5's jar to SCORE for: a paraphrase with function words, stems, only function words, an
@@ -23,9 +22,10 @@ WORDS += ["of", "two", "and", "is", "in", "park", "table", "man"]
 def recorded_meteor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """METEOR gets the recorded answers for five images; captions are tokens already."""
     answers = "; ".join(f"read -r line; echo {answer}" for answer in METEOR_ANSWERS)
-    java = Java(fake_java(tmp_path / "recorded", answers))
-    monkeypatch.setattr(base, "find_java", lambda: java)
-    monkeypatch.setattr(base, "tokenize_corpus", lambda corpus, _: corpus)
+    recorded = fake_java(tmp_path / "recorded", answers)
+    for module in (java, base):
+        monkeypatch.setattr(module, "find_java", lambda: recorded)
+    monkeypatch.setattr(base, "tokenize_corpus", lambda corpus: corpus)
 
 
 @pytest.fixture(scope="session")

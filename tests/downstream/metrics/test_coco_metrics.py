@@ -64,7 +64,7 @@ def test_references_of_other_images_are_left_out():
 
 
 def cider_of(corpus, domains, monkeypatch):
-    monkeypatch.setattr("downstream.metrics.base.tokenize_corpus", lambda corpus, java: corpus)
+    monkeypatch.setattr("downstream.metrics.base.tokenize_corpus", lambda corpus: corpus)
     return Cider().compute(Request(corpus, domains, None, torch.device("cpu")))
 
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from downstream.metrics import java
 from downstream.metrics import meteor as module
 from downstream.metrics.base import Request
 from downstream.metrics.corpus_scores import METEOR_COUNTS, meteor_of_sums
-from downstream.metrics.java import Java
 from downstream.metrics.meteor import Meteor, meteor_counts
 from downstream.metrics.metric import Corpus, UnavailableError
 from tests.downstream.metrics.test_java import fake_java
@@ -28,13 +28,15 @@ SCRIPT = "while read -r line; do echo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 
         ("read line; echo no heap >&2; exit 1", "METEOR failed: no heap"),
     ],
 )
-def test_other_answers_are_reasons(tmp_path, script, reason):
+def test_other_answers_are_reasons(tmp_path, monkeypatch, script, reason):
+    monkeypatch.setattr(java, "find_java", lambda: fake_java(tmp_path, script))
     with pytest.raises(UnavailableError, match=reason):
-        meteor_counts(CORPUS, Java(fake_java(tmp_path, script)))
+        meteor_counts(CORPUS)
 
 
-def test_every_answer_is_read(tmp_path):
-    counts = meteor_counts(CORPUS, Java(fake_java(tmp_path, SCRIPT)))
+def test_every_answer_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(java, "find_java", lambda: fake_java(tmp_path, SCRIPT))
+    counts = meteor_counts(CORPUS)
     assert counts == dict.fromkeys(CORPUS.candidates, [1.0] * 21 + [0.0, 1.0])
 
 

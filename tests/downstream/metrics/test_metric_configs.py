@@ -14,7 +14,6 @@ from benchmark.results.result import Result
 from benchmark.run.config import CONF, explain
 from downstream.metrics import base
 from downstream.metrics.base import CaptionMetric
-from downstream.metrics.java import Java, find_java
 from downstream.metrics.metric import Corpus
 from downstream.metrics.suite import score_domains
 from downstream.metrics.tokenizer import tokenize_corpus
@@ -52,10 +51,10 @@ def test_committed_results_have_the_units_of_the_code() -> None:
 
 @cache
 def tokens_of(corpus: str) -> Corpus:
-    return tokenize_corpus(CORPORA[corpus], find_java())
+    return tokenize_corpus(CORPORA[corpus])
 
 
-def tokenize_once(corpus: Corpus, _: Java) -> Corpus:
+def tokenize_once(corpus: Corpus) -> Corpus:
     CORPORA[repr(corpus)] = corpus
     return tokens_of(repr(corpus))
 

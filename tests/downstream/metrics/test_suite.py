@@ -136,9 +136,9 @@ def test_meteor_is_what_its_jar_computes():
         "": ["a dog runs"],
     }  # fmt: skip
     corpus = Corpus(dict(enumerate(pairs)), dict(enumerate(pairs.values())))
-    counts = list(meteor_counts(corpus, find_java()).values())
+    counts = list(meteor_counts(corpus).values())
     request = " ||| ".join(["EVAL", *(" ".join(map(str, row)) for row in counts)])
-    *of_images, of_corpus = map(float, run_meteor([request], find_java()))
+    *of_images, of_corpus = map(float, run_meteor([request]))
     assert [meteor(np.array([row])) for row in counts] == pytest.approx(of_images, abs=1e-12)
     assert of_images[3] == 1
     assert of_images[0] > 0

@@ -1,9 +1,9 @@
 import random
+from pathlib import Path
 
 import pytest
 
-from downstream.metrics import tokenizer
-from downstream.metrics.java import Java, find_java
+from downstream.metrics import java, tokenizer
 from downstream.metrics.metric import Corpus, UnavailableError
 from tests.downstream.metrics.test_java import fake_java
 
@@ -30,7 +30,7 @@ HOSTILE = {
 def test_hostile_captions_become_words_in_their_own_line():
     captions = [text for i, dirty in enumerate(HOSTILE) for text in (f"neighbour {i}", dirty)]
     expected = [text for i, clean in enumerate(HOSTILE.values()) for text in (f"neighbour {i}", clean)]
-    assert tokenizer.tokenize([*captions, "the end"], find_java()) == [*expected, "the end"]
+    assert tokenizer.tokenize([*captions, "the end"]) == [*expected, "the end"]
 
 
 def test_random_text_stays_in_its_own_line():
@@ -40,7 +40,7 @@ def test_random_text_stays_in_its_own_line():
         "".join(rng.choice([*pieces, chr(rng.randrange(0x110000))]) for _ in range(9)) for _ in range(500)
     ]
     captions = [text for i, dirty in enumerate(dirt) for text in (f"neighbour {i}", dirty)]
-    assert tokenizer.tokenize(captions, find_java())[::2] == captions[::2]
+    assert tokenizer.tokenize(captions)[::2] == captions[::2]
 
 
 def test_tokens_are_those_of_pycocoevalcap_itself():
@@ -52,16 +52,17 @@ def test_tokens_are_those_of_pycocoevalcap_itself():
         "e.g. U.S. cats",
     ]
     theirs = PTBTokenizer().tokenize({i: [{"caption": c}] for i, c in enumerate(captions)})
-    assert tokenizer.tokenize(captions, find_java()) == [theirs[i][0] for i in range(len(captions))]
+    assert tokenizer.tokenize(captions) == [theirs[i][0] for i in range(len(captions))]
 
 
-def test_no_captions_need_no_java(tmp_path):
-    assert tokenizer.tokenize([], Java(tmp_path / "nowhere")) == []
+def test_no_captions_need_no_java(monkeypatch):
+    monkeypatch.setattr(java, "find_java", lambda: Path("nowhere"))
+    assert tokenizer.tokenize([]) == []
 
 
 def test_a_corpus_is_tokenised_by_image():
     corpus = Corpus({1: "A cat.", "b": ""}, {"b": ["One!", "Two?"], 1: ["A\ncat"], 9: ["unused"]})
-    tokens = tokenizer.tokenize_corpus(corpus, find_java())
+    tokens = tokenizer.tokenize_corpus(corpus)
     assert tokens == Corpus({1: "a cat", "b": ""}, {1: ["a cat"], "b": ["one", "two"]})
 
 
@@ -72,6 +73,7 @@ def test_a_corpus_is_tokenised_by_image():
         ("cat >/dev/null; echo 'Error: no main class' >&2; exit 1", "failed: Error: no main class"),
     ],
 )
-def test_other_answers_are_reasons(tmp_path, script, reason):
+def test_other_answers_are_reasons(tmp_path, monkeypatch, script, reason):
+    monkeypatch.setattr(java, "find_java", lambda: fake_java(tmp_path, script))
     with pytest.raises(UnavailableError, match=reason):
-        tokenizer.tokenize(["one", "two"], Java(fake_java(tmp_path, script)))
+        tokenizer.tokenize(["one", "two"])

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from benchmark.core.batch import Sample, model_text
-from downstream.models.networks import ImageAugmentation, open_clip_changes
+from downstream.models.networks import ImageAugmentation, ds_clip_changes, open_clip_changes
 from downstream.training.batch_loader import loader
 from downstream.training.training_data import (
     SampleOrder,
@@ -93,7 +93,7 @@ def test_unreadable_samples_are_counted_at_every_draw() -> None:
     ] * 2
 
 
-@pytest.mark.parametrize("augment", [None, ImageAugmentation(24, open_clip_changes)])
+@pytest.mark.parametrize("augment", [None, ImageAugmentation(open_clip_changes(24))])
 def test_workers_ranks_and_resumes_draw_the_same(augment: ImageAugmentation | None) -> None:
     """Captions and images follow from the seed and the position: the same for any rank, worker, batch or resume."""
     subset = ManyCaptions(CAPTIONS, {1: "image_unreadable", 4: "image_unreadable"})
@@ -158,7 +158,7 @@ def test_captions_that_are_missing_stay_missing_at_their_place() -> None:
 
 
 def test_every_epoch_sees_another_view() -> None:
-    found = views(batches(MemorySubset(CAPTIONS), 48, 8, augment=ImageAugmentation(24)))
+    found = views(batches(MemorySubset(CAPTIONS), 48, 8, augment=ImageAugmentation(ds_clip_changes(24))))
     assert len(set(chain(*found))) == 48
 
 
@@ -166,7 +166,8 @@ def test_a_view_has_the_models_size_and_spares_the_global_rng() -> None:
     noise = np.random.default_rng(0).integers(0, 256, (40, 90, 3), dtype=np.uint8)
     sample, state = replace(SAMPLE, image=Image.fromarray(noise)), torch.random.get_rng_state()
     one, again, other = (
-        ImageAugmentation(24)(sample, np.random.default_rng(seed)).image for seed in (0, 0, 1)
+        ImageAugmentation(ds_clip_changes(24))(sample, np.random.default_rng(seed)).image
+        for seed in (0, 0, 1)
     )
     assert torch.equal(torch.random.get_rng_state(), state)
     assert {one.size, other.size} == {(24, 24)}
@@ -177,6 +178,6 @@ def test_an_image_without_structure_gains_none() -> None:
     """Crop, flip, colour and blur of one colour give one colour; only RandAugment's fill adds black."""
     grey = replace(SAMPLE, image=Image.new("RGB", (30, 30), (120, 120, 120)))
     for seed in range(20):
-        view = ImageAugmentation(16)(grey, np.random.default_rng(seed)).image
+        view = ImageAugmentation(ds_clip_changes(16))(grey, np.random.default_rng(seed)).image
         colours = {tuple(colour) for colour in np.asarray(view).reshape(-1, 3).tolist()} - {(0, 0, 0)}
         assert len(colours) <= 3
