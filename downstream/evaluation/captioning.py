@@ -102,7 +102,7 @@ def read_coco_results(path: Path) -> dict[str, str]:
     """
     try:
         rows = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} cannot be read as COCO results: {error}") from None
     if not isinstance(rows, list):
         raise UserError(

@@ -37,6 +37,8 @@ def write_evaluation_set(folder: Path, config: DemoConfig, name: str) -> None:
 
 def _read_images(part: str, name: str, config: DemoConfig) -> list[tuple[int, bytes, list[str]]]:
     """Return index, JPEG bytes and reference captions of the images of a set, or of a domain of NoCaps."""
+    if name not in config.evaluation:
+        raise UserError(f"pool.demo.evaluation lacks {name}; give its number of images")
     table, count = pq.read_table(WORLDS / "evaluation.parquet"), config.evaluation[name]
     table = table.filter(pc.equal(table["set"], pa.scalar(part)))
     if count > table.num_rows:

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import cache_folder
 from benchmark.core.ranges import Fraction, Percentage, PositiveInt, Seed
 from pairsift.demo.worlds import check_world, read_card
 
+DrawnSize = Annotated[int, Field(ge=32, description="an integer of at least 32")]  # else words have no height
 # Increase it with every change to the drawn images or written files, so that older caches are not reused.
 DRAWING_VERSION = 4
 
@@ -19,7 +23,7 @@ class DemoConfig:
 
     pairs: PositiveInt  # number of image-caption pairs in the pool
     shard_size: PositiveInt  # pairs per shard; the last shard may be smaller
-    image_size: PositiveInt  # height and width of every image, in pixels
+    image_size: DrawnSize  # height and width of every image, in pixels
     jpeg_quality: Percentage  # JPEG quality, 0 to 100
     seed: Seed  # random seed of the pool and the evaluation sets
     consistency: Fraction  # probability that the image of a caption with a name shows the look of that name

@@ -25,7 +25,7 @@ from downstream.evaluation.evaluation_sets import EvaluationSet
 from pairsift.studies.figure import WRAPPED
 from pairsift.studies.figures import image_cell, numbers, score, text_cell
 from pairsift.studies.icc.concreteness.concreteness import evaluate_on, fitted_filter
-from pairsift.studies.icc.concreteness.evaluation import score_texts
+from pairsift.studies.icc.concreteness.evaluation import check_needs, score_texts
 from pairsift.studies.icc.concreteness.rated_texts import ANNOTATION, CAPTION, read_annotations
 from pairsift.studies.profile.web_likeness.caption_profile import sample_captions
 from pairsift.studies.text_files import COMMAS, TextFile
@@ -110,6 +110,7 @@ def read_back(job: Job) -> None:
     from nltk.metrics.agreement import AnnotationTask
     from nltk.metrics.distance import interval_distance
 
+    check_needs(job.filter)
     task, texts, listed = job.cfg.task, dict[str, str](), dict[tuple[int, str], float]()
     low, high = (task.questions[task.question][end] for end in ("lowest", "highest"))
     for annotator, file in enumerate(task.ratings_back):

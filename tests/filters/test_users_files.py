@@ -99,7 +99,9 @@ BROKEN: list[tuple[str, str, bytes, str]] = [
     ("ratings", "r.txt", b"Word,Conc.M\na,1", "no column 'Word'"),
     ("ratings", "r.txt", b"Word\tConc.M\na\tx", "Conc.M of line 2 must be a number"),
     ("ratings", "r.txt", b"Word\tConc.M\na", "Conc.M of line 2 must be a number"),
+    ("ratings", "r.txt", b"Conc.M\tWord\n1\ta\n2", "Conc.M of line 3 must be a number"),
     ("head", "head.pth", weights(a=torch.zeros(2)), "must hold linear layers"),
+    ("head", "head.safetensors", save({"weight": torch.zeros(1, 8)}), "must hold linear layers"),
     ("head", "head.pth", b"no weights at all", "cannot be read"),
     (
         "head", "head.safetensors", save({"weight": torch.zeros(1, 9), "bias": torch.zeros(1)}),

@@ -207,6 +207,29 @@ class Rarity(Filter):
         return np.array([-sum(self.counts[word] for word in {*text.split()}) for text in batch.texts], float)
 
 
+class Width(Filter):
+    """The widths of images."""
+
+    needs = frozenset({"image"})
+
+    def score(self, batch: Batch) -> Scores:
+        return np.array([image.width for image in batch.images], float)
+
+
+def test_pairs_that_only_the_tars_have_are_excluded_too(
+    pool: Path, samples: list[Row], tmp_path: Path, cache: Path
+) -> None:
+    half = samples[10:19]
+    columns = {name: [row.extra[name] for row in half] for name in ("sha256", "md5", "width")}
+    write_metadata(pool / "metadata" / "00000001.parquet", half, **columns)
+    (tmp_path / "list.txt").write_text(f"{samples[0].uid}\n{samples[19].uid}\n")
+    table = score_pool(
+        Pool("p", str(pool), exclude=str(tmp_path / "list.txt")), Width(), LocalEngine("cpu", 1)
+    )
+    assert {*decode_uids(table.uids)} == {row.uid for row in samples[1:19]}
+    assert table.drops["excluded"] == 2
+
+
 @pytest.mark.parametrize("seed", seeds(4))
 def test_a_pool_with_lists_is_the_pool_without_their_pairs(seed: int, tmp_path: Path) -> None:
     """For filters that rank, standardize and fit, and for what a report shows: captions, scores and thumbnails."""

@@ -118,6 +118,13 @@ def test_damaged_files_of_metadata_are_counted(tmp_path) -> None:
     assert drops == {"pair_of_corrupt_shard": 20, "shard_empty": 1, "shard_corrupt": 1}
 
 
+def test_failed_downloads_are_not_counted_whatever_their_type_of_text(tmp_path) -> None:
+    for number, kind in enumerate((pa.string(), pa.large_string(), pa.string_view())):
+        status = pa.array(["success", "failed_to_download"], kind)
+        pq.write_table(pa.table({"status": status}), tmp_path / f"{number}.parquet")
+    assert Pool("p", str(tmp_path)).count() == 3
+
+
 def test_a_folder_named_like_a_parquet_is_one(tmp_path) -> None:
     write_metadata(tmp_path / "x.parquet" / "part-00000.snappy.parquet", rows(3))  # as Spark writes
     (tmp_path / "x.parquet" / "_SUCCESS").touch()

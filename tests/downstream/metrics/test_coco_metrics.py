@@ -121,6 +121,7 @@ def test_the_first_row_of_an_image_counts(tmp_path, encoding):
     [
         (None, "cannot be read"),
         ("[", "cannot be read"),
+        ("[" * 200_000, "cannot be read"),
         ('{"images": []}', "a JSON list of rows, but holds a dict"),
         ('[{"image_id": 1, "caption": "a"}, {"image_id": 1}]', "row 1"),
         ('[{"image_id": 1, "caption": ["a"]}]', "row 0"),

@@ -32,7 +32,7 @@ MISTAKES = [
     ("{spotting} task.model=local-dir:/nowhere", "checkpoint /nowhere is not there"),
     ("{spotting} task.sample=some", "must be a positive integer, or null for the whole vocabulary"),
     ("{spotting} task.ngram=50", "has no 50-gram"),
-    ("{concreteness} filter=clip task.demo=60", "filter=clip reads 'image' beside the caption"),
+    ("{concreteness} filter=clip task.demo=60", "filter clip reads 'image' beside the caption"),
     (
         "{concreteness} filter=icc models.icc.checkpoint=/nowhere task.ratings=/nowhere.txt",
         "checkpoint /nowhere",
@@ -50,6 +50,13 @@ MISTAKES = [
     ("{ratings}0.csv]", "must have ratings from 0 to 3, not '4'"),
     ("{ratings}2.csv]", "not '1.5'"),
     ("{ratings}3.csv]", "two or more people who rated the same captions"),
+    ("{ratings}twice.csv]", "two or more people who rated the same captions"),
+    ("{ratings}4.csv] models=demo filter=clip", "filter clip reads 'image' beside the caption"),
+    ("task=figure figure=parrot_10 {captions} figure.lows=[]", "figure.lows must have one number or more"),
+    (
+        "task=figure figure=parrot_1 {pool} figure.negated=[CoTRR]",
+        "figure.filters has no CoTRR; did you mean 'CoTR'",
+    ),
 ]
 
 
@@ -63,6 +70,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     captions = f"pool=img2dataset pool.url={folder / 'captions'}"
     for number, rating in enumerate(("4", "-1", "1.5", "", "2")):
         (folder / f"{number}.csv").write_text(f"uid,caption,rating\n{'0' * 32},a dog,{rating}\n")
+    (folder / "twice.csv").write_text((folder / "4.csv").read_text() + f"{'0' * 32},a dog,1\n")
     small = f"{pool} filter=random models=demo device=cpu size.samples=6 downstream=dual_encoder"
     small += " downstream.dual_encoder.training.samples_seen=8 downstream.dual_encoder.training.batch_size=4"
     return {

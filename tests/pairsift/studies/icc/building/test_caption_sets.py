@@ -45,6 +45,8 @@ def test_too_few_captions_raise_a_user_error(tmp_path):
         UserError, match=r"icc\.scoring_captions=1 must be at most 0, the distinct captions left"
     ):
         write_split(CaptionSets(["a", "b", "a"]), 2, 1, tmp_path)
+    with pytest.raises(UserError, match=r"icc\.scoring_captions=3 must be at most 2"):
+        write_split(CaptionSets(["a", "b", "a"]), None, 3, tmp_path)
 
 
 def test_one_file_is_split_four_to_one_and_of_two_the_second_is_scored(tmp_path):
