@@ -79,10 +79,10 @@ def _find(pool: Pool, shards: Sequence[Shard], lists: Sequence[KeyedRows]) -> Ui
             for uids, rows, index in zip(found, lists, indices, strict=True):
                 uids.append(batch.uids[_listed(batch, rows, index)])
     excluded = [unite_uids(uids) for uids in found]
-    for rows, uids in zip(lists, excluded, strict=True):
+    for rows, on_list in zip(lists, excluded, strict=True):
         source = ", ".join(rows.sources)
-        log.info("pool: %s pairs are on pool.exclude=%s", f"{len(uids):,}", source)
-        if not len(uids):
+        log.info("pool: %s pairs are on pool.exclude=%s", f"{len(on_list):,}", source)
+        if not len(on_list):
             log.warning("pool: no pair has a %s of pool.exclude=%s; is it of this pool?", rows.kind, source)
     return unite_uids(excluded)
 

@@ -68,7 +68,7 @@ class TimmFeatures(Features):
             ) from None
         settings = config.resolve_model_data_config(network)
         self._transform = transforms_factory.create_transform(**settings, is_training=False)
-        self._network = network.to(device, memory_format=torch.channels_last)
+        self._network = network.to(device).to(memory_format=torch.channels_last)
         self._device = device
 
     def extract(self, batch: Batch) -> Mapping[str, npt.NDArray[np.float32]]:
