@@ -4,7 +4,6 @@ The configs of the project are trusted: only settings that a command gives are c
 is imported only if the command gives that setting.
 """
 
-import importlib
 import inspect
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from benchmark.cli.settings import setting_types, task_types
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.ranges import Name, fits, plain_type, requirement
 from benchmark.core.sanitize import map_values
-from benchmark.run.config import FIGURE_PARTS, explain, shipped_names
+from benchmark.run.config import FIGURE_PARTS, explain, locate, shipped_names
 
 # Keys of a node with a `_target_` that are not arguments of its class.
 NOT_ARGUMENTS = frozenset(
@@ -94,7 +93,10 @@ class _Check:
                 raise UserError(f"{name}: {line}" if line in str(error) else line) from error
             return
         if isinstance(value, DictConfig):
-            yield from self._group(value, name, kind)
+            if arguments := arguments_of(value, name, kind):
+                yield from self.problems(value, f"{name}.", arguments)
+            else:
+                yield f"{name} must be {requirement(kind)}"
             return
         if isinstance(kind, dict):
             yield f"{name}={shown_value(value)} must be a group of settings: {name}.NAME=VALUE"
@@ -104,15 +106,8 @@ class _Check:
             node[key] = value = map_values(value, str, _decoded)
         if not fits(value, kind):
             yield f"{name}={shown_value(value)} must be {requirement(kind)}{_remedy(name, value, kind)}"
-        elif _has_nan(value):
+        elif isinstance(value, float) and math.isnan(value):
             yield f"{name}={shown_value(value)} must be a number"
-
-    def _group(self, node: DictConfig, name: str, kind: Any) -> Iterator[str]:
-        """Check a group of settings."""
-        if arguments := arguments_of(node, name, kind):
-            yield from self.problems(node, f"{name}.", arguments)
-        else:
-            yield f"{name} must be {requirement(kind)}"
 
 
 def arguments_of(node: DictConfig, name: str, kind: Any) -> Arguments | None:
@@ -133,11 +128,7 @@ def arguments_of(node: DictConfig, name: str, kind: Any) -> Arguments | None:
 
 def class_arguments(target: str) -> Arguments:
     """Return the arguments of ``package.module.Name``. Raises `UserError` if it is not there."""
-    module, _, name = target.rpartition(".")
-    try:
-        made = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UserError(f"{target} cannot be imported: {error}") from error
+    made = locate(target, target)
     hints: dict[str, Any] = {}
     with suppress(NameError):  # annotations of a user's class may be for type checkers only
         hints = get_type_hints(made.__init__ if inspect.isclass(made) else made, include_extras=True)
@@ -155,13 +146,6 @@ def _item_type(kind: Any) -> Any:
     if get_origin(kind) is Union:
         return next((item for part in get_args(kind) if (item := _item_type(part)) is not None), None)
     return get_args(kind)[1] if get_origin(kind) is dict else Any if kind is Any else None
-
-
-def _has_nan(value: Any) -> bool:
-    """Return whether a value is, or has in it, what is not a number."""
-    if isinstance(value, list | dict):
-        return any(map(_has_nan, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, float) and math.isnan(value)
 
 
 def _remedy(name: str, value: Any, kind: Any) -> str:

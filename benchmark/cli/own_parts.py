@@ -75,7 +75,7 @@ def _part(group: str, typed: str, module: str, attribute: str, how: str) -> Any:
     """Import a part. Raises `UserError` unless it is there and is of its kind."""
     found = _module(typed, module, how)
     try:
-        made = functools.reduce(getattr, attribute.split("."), found)
+        made = getattr(found, attribute)
     except AttributeError:
         defined = [n for n, v in vars(found).items() if is_kind(group, v) and v.__module__ == module]
         hint = did_you_mean(attribute, defined) if defined else how

@@ -48,15 +48,12 @@ from benchmark.run.config import (
     resolved,
 )
 from benchmark.run.identity import make_run_id
-from benchmark.run.job import Job
+from benchmark.run.job import SCORE, Job
 from benchmark.run.output import Finished
-from benchmark.scoring.score_folder import remove_scores
-from benchmark.scoring.shard_reader import check_columns
 from benchmark.scoring.shard_work import extract_shared
 from filters.base import Filter
 
 log = logging.getLogger(__name__)
-SELECTING = ("score", "publish", "select", "export", "train", "run", "reshard")
 State = Literal["done", "skipped", "failed", "left out", "not run"]
 
 
@@ -228,26 +225,17 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
 def extract_together(jobs: Iterable[Job]) -> None:
     """Extract the features of images that the jobs' filters lack in one pass, see `extract_shared`.
 
-    A mistake in a single job is left to that job, which raises it again.
+    A mistake in a single job is left to that job, which raises it again. With `rescore` each job extracts its own.
     """
     chosen: dict[str, tuple[Job, dict[str, Filter]]] = {}
     for job in jobs:
-        may_have_result = job.task == "run" and not job.cfg.rescore
-        if job.task not in SELECTING or job.shards is not None:
+        if not job.needs(job.task) >= SCORE or job.shards is not None or job.cfg.rescore:
             continue
         with suppress(*USER_ERRORS):
-            if may_have_result and (job.results_dir / f"{make_run_id(job, None)}.json").is_file():
+            if job.task == "run" and (job.results_dir / f"{make_run_id(job, None)}.json").is_file():
                 continue
-            first, filters = chosen.setdefault(
-                f"{resolved(job.cfg.pool)} {resolved(job.cfg.engine)}", (job, {})
-            )
-            settings = str(resolved(filter_settings(job.cfg)))
-            if settings not in filters:
-                scorer = make_filter(job.cfg, job.choices)  # dropped below with its weights, unlike the job's
-                check_columns(first.pool, scorer)
-                filters[settings] = scorer
-                if job.cfg.rescore:
-                    remove_scores(first.pool, scorer, job.sweep)
+            scorer = make_filter(job.cfg, job.choices)  # dropped below with its weights, unlike the job's
+            shared = chosen.setdefault(f"{resolved(job.cfg.pool)} {resolved(job.cfg.engine)}", (job, {}))
+            shared[1][str(resolved(filter_settings(job.cfg)))] = scorer
     for first, filters in chosen.values():
-        if filters:
-            extract_shared(first.pool, filters.values(), first.engine)
+        extract_shared(first.pool, filters.values(), first.engine)

@@ -58,12 +58,9 @@ def write_shards(
     uids = np.concatenate([np.empty(0, UID_DTYPE), *(part.samples.uids for part in parts)])
     starts = range(0, len(uids), shard_size)
     identity = subset_identity(source, uids, shard_size, every_member)
-    with locked(Path(location)):  # two calls that begin at once see each other
-        check_unused(location, identity)
-        if _LAST in folder.names():
-            return len(uids)
-        meta = {"output_shard_count": len(starts), "output_shard_format": f"{NAME}.tar", IDENTITY: identity}
-        folder.write_text(META, json.dumps(meta))
+    claim(folder, identity, output_shard_count=len(starts), output_shard_format=f"{NAME}.tar")
+    if _LAST in folder.names():
+        return len(uids)
     unlisted = ~copy_metadata(source, uids, folder)
     part_ends = np.cumsum([len(part.samples) for part in parts], dtype=np.int64)
     names = folder.names("shards")
@@ -109,6 +106,13 @@ def check_unused(location: str | Path, identity: str | None = None) -> None:
     if names and (begun is None or (identity is not None and begun != identity)):
         held = "the output of another command" if begun else "other files"
         raise UserError(f"task.output={location} holds {held}; give an empty folder, or delete it")
+
+
+def claim(folder: OutputFolder, identity: str, **meta: object) -> None:
+    """Begin to write samples, given by their `identity`, to a folder. Raises `UserError` as `check_unused` does."""
+    with locked(Path(folder.location)):  # two calls that begin at once see each other
+        check_unused(folder.location, identity)
+        folder.write_text(META, json.dumps(meta | {IDENTITY: identity}))
 
 
 def subset_identity(

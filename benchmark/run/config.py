@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import os
 import re
@@ -93,22 +94,21 @@ def require_kind(group: str, typed: str, made: Any) -> None:
         raise UserError(f"{typed} is {other}; it must be {must} (docs/own_parts.md)")
 
 
-def locate(setting: str, target: str) -> Any:
-    """Return the object that a setting names. Raises `UserError` if its package is not installed."""
+def locate(typed: str, target: str) -> Any:
+    """Return the object with a dotted name, which is `typed`. Raises `UserError` if it is not there."""
+    module, _, name = target.rpartition(".")
     try:
-        return hydra.utils.get_object(target)
-    except ImportError as error:
-        if isinstance(error.__cause__, ModuleNotFoundError):
-            raise UserError(f"{setting}._target_={target} cannot be imported: {error.__cause__}") from None
-        raise
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UserError(f"{typed} cannot be imported: {error}") from error
 
 
 def check_target(setting: str, node: DictConfig) -> None:
     """Raise `UserError` unless the target of a node, named `setting`, and of the filters in it are of their kind."""
     if "_target_" not in node:
         raise UserError(f"{setting} must have a class; add +{setting}._target_=MODULE.CLASS to the command")
-    made = locate(setting, node._target_)
     typed, group = f"{setting}._target_={node._target_}", setting.partition(".")[0]
+    made = locate(typed, node._target_)
     if isfunction(made):  # its return value is checked once it has been called
         try:
             signature(made).bind_partial(**{n: None for n in map(str, node) if not n.startswith("_")})

@@ -68,6 +68,8 @@ def _candidate(job: Job) -> Candidate:
         raise UserError(
             f"task=evaluate takes one of {', '.join(f'task.{name}' for name in SOURCES)}, but was given {names}"
         )
+    if given == ["checkpoint"] and not Path(task.checkpoint).is_dir():
+        raise UserError(f"task.checkpoint={task.checkpoint} must be a folder that task=train printed")
     if given != ["captions"]:
         expect_images(max(map(len, job.evaluation_sets), default=0))
     if given == ["checkpoint"]:
@@ -89,8 +91,6 @@ def _trained(job: Job) -> Candidate:
             "task.checkpoint takes one model: add downstream=NAME, as `--help downstream` lists them"
         )
     folder = Path(job.cfg.task.checkpoint)
-    if not folder.is_dir():
-        raise UserError(f"task.checkpoint={folder} must be a folder that task=train printed")
     ((name, model),) = job.models.items()
     model.load(folder, job.device)
     return model, folder.resolve().name, {"class": name, "revision": revision(model_folder(folder))}

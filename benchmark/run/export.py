@@ -4,18 +4,16 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
-
-import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
-from benchmark.core.locks import locked
-from benchmark.core.output_folder import writable_folder
+from benchmark.core.output_folder import OutputFolder, writable_folder
 from benchmark.core.paths import cache_folder, write_text
-from benchmark.core.temporaries import is_temporary
-from benchmark.core.uids import read_subset, write_subset
+from benchmark.core.uids import write_subset
 from benchmark.pool.pairs import read_captions, write_pairs
+from benchmark.pool.reshard import check_unused, claim
 from benchmark.results.report.data_card import data_card, length_figures
 from benchmark.results.report.report_data import eval_results
 from benchmark.results.results_folders import read_runs
@@ -24,7 +22,7 @@ from benchmark.run.open_samples import open_readable
 from benchmark.run.output import print_result
 from benchmark.run.score import score_pairs
 from benchmark.run.select import select_pairs
-from benchmark.selection.selection import Selection, subset_files
+from benchmark.selection.selection import subset_files
 from filters.english import language_detector
 
 log = logging.getLogger(__name__)
@@ -34,9 +32,9 @@ DETECTED = 20_000  # at most so many captions have their language detected
 def export(job: Job) -> None:
     """Select, and write the folder; its path is the last line on stdout."""
     output = job.cfg.task.output
+    if output is not None:
+        check_unused(str(output))  # before anything is scored
     with nullcontext() if output is None else writable_folder(str(output)) as folder:
-        if folder and not _is_empty(folder) and not any(folder.glob("subset*.npy")):
-            raise UserError(f"task.output={folder} holds other files; give an empty folder")
         _export(job, folder)
 
 
@@ -50,7 +48,11 @@ def _export(job: Job, output: Path | None) -> None:
     manifest, selection = selected.manifest, selected.selection
     name = f"{pool.name}-{manifest.filter}-{manifest.k}-{manifest.sha256[:8]}"
     folder = output or cache_folder("exports", name)
-    files = _write_subset_files(folder, selection)
+    if output:
+        claim(OutputFolder(output), manifest.sha256)
+    files = subset_files(folder / "subset.npy", selection)
+    for file, uids in zip(files, selection.epochs, strict=True):
+        write_subset(file, uids)
     (folder / "eval_results.jsonl").unlink(missing_ok=True)  # of an earlier export, which had other results
     scores = selected.table.of_uids(selection.uids).scores
     parquet = folder / "subset.parquet"
@@ -74,27 +76,6 @@ def _export(job: Job, output: Path | None) -> None:
     print_result(str(folder))
 
 
-def _is_empty(folder: Path) -> bool:
-    return not folder.is_dir() or all(is_temporary(path.name) for path in folder.iterdir())
-
-
-def _write_subset_files(folder: Path, selection: Selection) -> list[Path]:
-    """Write the subset file of each epoch. Raises `UserError` if `folder` holds an export of other pairs."""
-    files = dict(zip(subset_files(folder / "subset.npy", selection), selection.epochs, strict=True))
-    with locked(folder):  # two commands that begin at once see each other
-        earlier = {file: read_subset(file) for file in folder.glob("subset*.npy")}
-        same = earlier and all(
-            file in files and np.array_equal(uids, files[file]) for file, uids in earlier.items()
-        )
-        if not _is_empty(folder) and not same:
-            raise UserError(
-                f"task.output={folder} holds an export of other pairs; give an empty folder, or delete it"
-            )
-        for file, uids in files.items():
-            write_subset(file, uids)
-    return list(files)
-
-
 def detect_languages(pairs: Path, count: int) -> Iterator[str]:
     """Yield the languages of at most `DETECTED` captions, evenly spaced; none without the extra ``language``."""
     try:
@@ -102,10 +83,5 @@ def detect_languages(pairs: Path, count: int) -> Iterator[str]:
     except UserError as error:
         log.info("export: the card names no languages: %s", error)
         return
-    detect = language_detector()
-    every = -(-count // DETECTED)
-    for row, text in enumerate(read_captions(pairs)):
-        if row % every == 0:
-            language = detect(text)
-            if language is not None:
-                yield language
+    evenly = islice(read_captions(pairs), 0, None, -(-count // DETECTED))
+    yield from filter(None, map(language_detector(), evenly))

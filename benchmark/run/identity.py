@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -222,16 +222,12 @@ def earlier_result(job: Job, select: Callable[[], Selected]) -> Path | None:
     return None
 
 
-def earlier_seconds(job: Job, settings: Mapping[str, str]) -> dict[str, float | None]:
-    """Return the seconds of stages in the newest result with their `stage_settings`; None without one.
+def earlier_seconds(job: Job, stage: str, wanted: str) -> float | None:
+    """Return the seconds of a stage in the newest result with these `stage_settings`; None without one.
 
     Results in `results_dir` of this machine count first, then the reference results; none of another type of device.
     Stages: ``select`` (scores of the whole pool), ``train/MODEL`` (in proportion to its budget), ``evaluate/MODEL``.
     """
-    return {stage: _earlier_seconds(job, stage, wanted) for stage, wanted in settings.items()}
-
-
-def _earlier_seconds(job: Job, stage: str, wanted: str) -> float | None:
     device, (kind, _, name) = device_type(job.cfg.device), stage.partition("/")
     for folder in (job.results_dir, REFERENCE_RESULTS):
         for result in _newest_first(folder, folder.stat().st_mtime_ns if folder.is_dir() else 0):

@@ -235,7 +235,7 @@ class Job:
         """
         task = str(self.cfg.task._target_)
         if not task.startswith("benchmark."):  # ours import torch
-            require_kind("task", f"task._target_={task}", locate("task", task))
+            require_kind("task", f"task._target_={task}", locate(f"task._target_={task}", task))
         found = with_disk(self.requirements(self.task))
         missing = {r.detail: part for part, of in found.items() for r in of if r.state is State.MISSING}
         if not missing and "downstream" in self.needs(self.task) and not self.cfg.plan:

@@ -70,8 +70,8 @@ def _states(name: str, job: Job) -> tuple[list[str], dict[str, float | None]]:
         to_do += [f"train/{of}"] * (not trained) + [f"evaluate/{of}"] * (job.task == "run")
     settings = stage_settings(job, to_do)
     seconds = {
-        settings[stage] if stage == "select" else f"{name} {stage}": taken
-        for stage, taken in earlier_seconds(job, settings).items()
+        of if stage == "select" else f"{name} {stage}": earlier_seconds(job, stage, of)
+        for stage, of in settings.items()
     }
     selection = "" if job.task == "score" else CACHED if subset else TO_DO
     result_state = TO_DO if job.task == "run" else ""

@@ -1,16 +1,12 @@
 """``task=publish task.output=FOLDER``: write a pool's scores as parquet files that others read, with a card."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 
 from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_bytes, hash_json
-from benchmark.core.locks import locked
 from benchmark.core.output_folder import OutputFolder
 from benchmark.pool.content import pool_content
-from benchmark.pool.reshard import IDENTITY, META, check_unused
+from benchmark.pool.reshard import check_unused, claim
 from benchmark.results.report.score_card import score_card
 from benchmark.run.config import TYPED, filter_settings, recorded
 from benchmark.run.job import Job
@@ -29,9 +25,7 @@ def publish(job: Job) -> None:
             f"filter={job.choices['filter']} gives no pair of the pool a score; choose another filter"
         )
     identity = hash_json([hash_bytes(table.uids.tobytes()), hash_bytes(table.scores.tobytes())], 16)
-    with locked(Path(location)):  # two calls that begin at once see each other
-        check_unused(location, identity)
-        folder.write_text(META, json.dumps({IDENTITY: identity}))
+    claim(folder, identity)
     urls = write_scores(folder, job.pool, table)
     card = score_card(
         job.pool.name,

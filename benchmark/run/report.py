@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
-import hydra
 from omegaconf import OmegaConf
 
 from benchmark.core.errors import UserError
@@ -40,6 +39,7 @@ from benchmark.results.report.table import Table, plain, publish, to_markdown
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Evaluation, Result
 from benchmark.results.results_folders import ResultsFolders, read_runs
+from benchmark.run.config import locate
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
 
@@ -114,11 +114,7 @@ def _additions(name: str | None) -> Additions:
     if find_spec(name.partition(".")[0]) is None:
         log.warning("report: task.additions=%s is left out, as its package is not installed", name)
         return NO_ADDITIONS
-    try:
-        made = hydra.utils.get_class(name)()
-    except ImportError as error:
-        reason = str(error.__cause__ or error).split("\n", 1)[0]
-        raise UserError(f"task.additions={name} cannot be imported: {reason}") from None
+    made = locate(f"task.additions={name}", name)()
     if not isinstance(made, Additions):
         raise UserError(f"task.additions={name} must be a subclass of {Additions.__module__}.Additions")
     return made

@@ -14,14 +14,13 @@ import torch
 from benchmark.core.errors import UserError
 from benchmark.core.output_folder import OutputFolder
 from benchmark.engine.local import LocalEngine
+from benchmark.pool import reshard
 from benchmark.pool.pool import Pool
 from benchmark.pool.reshard import write_shards
-from benchmark.run import export
-from benchmark.selection.selection import Selection
 from pairsift.studies.ds_clip import caption_writer
 from pairsift.studies.icc.building import steps
 from pairsift.studies.icc.building.steps import Steps
-from tests.pools import numbered_uids, rows, write_pool
+from tests.pools import rows, write_pool
 
 CPU = torch.device("cpu")
 
@@ -94,17 +93,10 @@ def test_one_of_two_commands_gets_the_folder(tmp_path: Path, monkeypatch: pytest
         caption_writer._check_manifest(tmp_path / "captions", {"selection": number})
 
     def export_uids(number: int) -> None:
-        selection = Selection((numbered_uids(2, start=number),), 0.0, 2, 0, 0, {})
-        export._write_subset_files(tmp_path / "pairs", selection)
+        reshard.claim(OutputFolder(tmp_path / "pairs"), f"pairs {number}")
 
     assert at_once(monkeypatch, caption_writer, "write_text", augment) == 1
-    assert at_once(monkeypatch, export, "write_subset", export_uids) == 1
-    # An export that was killed at its first file goes on.
-    (tmp_path / "killed").mkdir()
-    (tmp_path / "killed" / f".subset.{'0' * 32}.npy").touch()
-    selection = Selection((numbered_uids(2),), 0.0, 2, 0, 0, {})
-    written = export._write_subset_files(tmp_path / "killed", selection)
-    assert written == [tmp_path / "killed" / "subset.npy"]
+    assert at_once(monkeypatch, reshard, "check_unused", export_uids) == 1
 
 
 def test_one_of_two_reshardings_gets_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -52,30 +53,25 @@ def read_image_scores(folder: Path, only: Measure | None = None) -> ImageScores:
 
     from benchmark.core.arrow import from_numpy, to_numpy
 
-    scores: dict[tuple[str, str], ImageSums] = {}
     with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=KEYS) as file:
         table = file.read(use_threads=False).combine_chunks()
+    scores: dict[tuple[str, str], ImageSums] = {}
     if not len(table):
         return scores
     columns = [table[key].chunk(0) for key in KEYS]
-    names = [column.dictionary.to_pylist() for column in columns]
-    codes, kept = [to_numpy(column.indices) for column in columns], np.ones(len(table), bool)
-    if only:
-        wanted = [only.evaluation], (*(count_names(only.metric) or [only.metric]), LABEL)
-        for code, known, of in zip(codes, names, wanted, strict=False):
-            kept &= np.array([name in of for name in known])[code]
-    codes = [code[kept].astype(np.int64) for code in codes]
-    sets, of_set = np.unique(codes[0] * len(names[1]) + codes[1], return_inverse=True)
-    used, images = np.unique(codes[2], return_inverse=True)
-    values = to_numpy(table["value"].chunk(0)).astype(float)[kept]
-    order = sorted(range(len(used)), key=[names[2][code] for code in used.tolist()].__getitem__)  # by name
-    used, images = used[order], np.argsort(order)[images]
-    for number, code in enumerate(sets.tolist()):
-        rows, metric = of_set == number, names[1][code % len(names[1])]
-        present, image, queries = np.unique(images[rows], return_inverse=True, return_counts=True)
-        sums = np.bincount(image, values[rows]).astype(float)
-        ids = columns[2].dictionary.take(from_numpy(used[present]))
-        scores[names[0][code // len(names[1])], metric] = ImageSums(ids, sums, queries.astype(float))
+    of_set, of_metric, image = (to_numpy(column.indices) for column in columns)
+    sets, metrics, images = (column.dictionary.to_pylist() for column in columns)
+    values, by_name = to_numpy(table["value"].chunk(0)).astype(float), np.argsort(images)
+    rank = np.argsort(by_name)[image]
+    wanted = (*(count_names(only.metric) or [only.metric]), LABEL) if only else metrics
+    for (s, evaluation), (m, metric) in product(enumerate(sets), enumerate(metrics)):
+        rows = (of_set == s) & (of_metric == m)
+        if metric not in wanted or (only and evaluation != only.evaluation) or not rows.any():
+            continue
+        present, inverse, queries = np.unique(rank[rows], return_inverse=True, return_counts=True)
+        sums = np.bincount(inverse, values[rows])
+        ids = columns[2].dictionary.take(from_numpy(by_name[present]))
+        scores[evaluation, metric] = ImageSums(ids, sums, queries.astype(float))
         if metric == LABEL and not np.isin(sums, np.arange(len(sums))).all():
             raise ValueError("the class of an image must be a number below the number of images")
     return scores

@@ -13,7 +13,6 @@ from benchmark.results.report.frame import frame
 from benchmark.results.result import Result, Row
 
 PLANTED = "planted"  # reads the planted grades: a reference, which stays out of the ranks
-OLD_PLANTED = "upper_bound"  # in records before version 0.3; it bounds nothing
 # The families of filters, which order the rows: each conf/filter/*.yaml names one as `family`.
 FAMILIES = (
     "baseline",  # no information about the pair
@@ -52,7 +51,7 @@ class Entry:
     @property
     def competes(self) -> bool:
         """Whether the filter competes: the oracle, which reads the planted grades, is only a reference."""
-        return self.runs[0].family not in {PLANTED, OLD_PLANTED}
+        return self.runs[0].family != PLANTED
 
     @property
     def unfiltered(self) -> bool:
@@ -242,9 +241,8 @@ def _share_selection(one: Entry, other: Entry) -> bool:
 
 def family_position(family: str) -> int:
     """Return the position of a family's rows: unknown families follow the known families, the oracle comes last."""
-    if family in {PLANTED, OLD_PLANTED}:
-        return len(FAMILIES)
-    return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
+    known = FAMILIES.index(family) if family in FAMILIES else len(FAMILIES) - 1
+    return known + (family == PLANTED)
 
 
 def other_captions(config: Mapping[str, Any]) -> dict[str, Any]:

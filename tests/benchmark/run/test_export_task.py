@@ -50,7 +50,12 @@ def test_what_is_exported_is_a_pool_of_the_same_pairs(run: Run, settings: list[s
     done = run("task=export", *settings, f"task.output={folder}")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == str(folder)
-    assert sorted(file.name for file in folder.iterdir()) == ["README.md", "subset.npy", "subset.parquet"]
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "README.md",
+        "meta.json",
+        "subset.npy",
+        "subset.parquet",
+    ]
     selected = Path(run("task=select", *settings).stdout.splitlines()[-1])
     assert (folder / "subset.npy").read_bytes() == selected.read_bytes()
 
@@ -62,9 +67,7 @@ def test_what_is_exported_is_a_pool_of_the_same_pairs(run: Run, settings: list[s
 
     assert run("task=export", *settings, f"task.output={folder}").returncode == 0
     others = run("task=export", *settings, f"task.output={folder}", "seed=1")
-    assert_one_line(
-        others, f"task.output={folder} holds an export of other pairs; give an empty folder, or delete it"
-    )
+    assert_one_line(others, f"task.output={folder} holds the output of another command")
     assert read_subset(folder / "subset.npy").tolist() == uids.tolist()
     threshold = json.loads(selected.with_suffix(".json").read_text())["threshold"]
     assert min(table["score"].to_pylist()) == threshold

@@ -63,7 +63,7 @@ def test_times_are_of_the_newest_run_with_the_settings_on_a_machine_like_this(
         for name, value in changes.items():
             OmegaConf.update(other.cfg, name.replace("__", "."), value, force_add=True)
         stages = ("select", "train/captioner", "evaluate/captioner")
-        return list(earlier_seconds(other, stage_settings(other, stages)).values())
+        return [earlier_seconds(other, *of) for of in stage_settings(other, stages).items()]
 
     assert told() == [None] * 3
     write(reference, 1, 50, "another machine")
@@ -76,7 +76,7 @@ def test_times_are_of_the_newest_run_with_the_settings_on_a_machine_like_this(
     assert told(downstream__captioner__training__batch_size=7) == [12, None, None]
     assert told(evalset__limit=5) == [12, 24, None]
     stage = "train/dual_encoder"
-    assert earlier_seconds(job, stage_settings(job, [stage])) == {stage: None}
+    assert earlier_seconds(job, stage, stage_settings(job, [stage])[stage]) is None
     total, *_ = plan_table([("first", job), ("second", job)]).notes
     assert total == "All: over 0:01:16; a filter is scored once."  # 12 + 2 * (24 + 8)
     monkeypatch.setattr(identity, "device_type", lambda name: "cuda")

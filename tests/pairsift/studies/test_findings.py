@@ -77,7 +77,7 @@ def test_rankings_are_compared_with_the_papers() -> None:
 def test_equal_means_and_fewer_than_four_filters_have_no_tau() -> None:
     assert rows(runs(0.1, 0.2, 0.3, 0.4) + runs(1, 1, 1, 1, seed=1))[0][-1] == "–"
     assert rows(runs(0.1, 0.2, 0.3) + runs(0.1, 0.2, 0.3, 0.4, seed=1)) == []
-    oracle = [replace(made, filter="oracle", family="upper_bound") for made in runs(0.9)]
+    oracle = [replace(made, filter="oracle", family="planted") for made in runs(0.9)]
     more = [replace(made, seed=1) for made in oracle]
     assert rows(runs(0.1, 0.2, 0.3) + oracle + runs(0.1, 0.2, 0.3, seed=1) + more) == []
 
