@@ -53,8 +53,10 @@ def plan_table(jobs: Iterable[tuple[str, Job]]) -> Table:
 
 
 def _time(seconds: Collection[float | None]) -> str:
-    """Return the sum of the known seconds as text."""
+    """Return the sum of the known seconds as text; "unknown" if none is."""
     known = [of_part for of_part in seconds if of_part is not None]
+    if seconds and not known:
+        return "unknown"
     return f"{'over ' * (len(known) < len(seconds))}{timedelta(seconds=round(sum(known)))}"
 
 

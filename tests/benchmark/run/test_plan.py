@@ -33,7 +33,7 @@ def test_a_plan_says_what_is_cached_and_runs_nothing(run: Run, cache: Path, tmp_
     assert planned.returncode == 0, planned.stderr
     table = [" ".join(line.split()) for line in planned.stdout.splitlines()]
     jobs = [line.rpartition(" ")[0] for line in table if line.startswith("seed=")]
-    assert (table[0], jobs) == ("Plan of 2 jobs", [f"seed={seed} to do to do over" for seed in (0, 1)])
+    assert (table[0], jobs) == ("Plan of 2 jobs", [f"seed={seed} to do to do" for seed in (0, 1)])
     assert {path for path in cache.rglob("*") if "locks" not in path.parts} == before
     assert_one_line(run("task=report", "plan=true"), "plan=true is for task=score, select, train, run")
 
@@ -106,8 +106,8 @@ def test_a_stage_is_planned_for_the_tasks_that_have_it(
             "run": [TO_DO, trained, TO_DO],
         }  # fmt: skip
         assert {task: planned(task) for task in cells} == {
-            task: [TO_DO, *of_task, "over 0:00:00"] for task, of_task in cells.items()
+            task: [TO_DO, *of_task, "unknown"] for task, of_task in cells.items()
         }
     select_pairs(jobs["run"], score_pairs(jobs["run"]))
-    assert planned("run") == ["cached", "cached", trained, TO_DO, "over 0:00:00"]
+    assert planned("run") == ["cached", "cached", trained, TO_DO, "unknown"]
     assert planned("select") == ["cached", "cached", "", "", "0:00:00"]
