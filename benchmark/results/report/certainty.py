@@ -69,7 +69,7 @@ def read_image_scores(folder: Path, only: Measure | None = None) -> ImageScores:
         if metric not in wanted or (only and evaluation != only.evaluation) or not rows.any():
             continue
         present, inverse, queries = np.unique(rank[rows], return_inverse=True, return_counts=True)
-        sums = np.bincount(inverse, values[rows])
+        sums = np.bincount(inverse, values[rows]).astype(float)
         ids = columns[2].dictionary.take(from_numpy(by_name[present]))
         scores[evaluation, metric] = ImageSums(ids, sums, queries.astype(float))
         if metric == LABEL and not np.isin(sums, np.arange(len(sums))).all():
