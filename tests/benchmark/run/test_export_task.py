@@ -93,7 +93,8 @@ def test_only_runs_on_the_same_pairs_are_its_results(run: Run, settings: list[st
     models = {"captioner": trained(coco=[metric("CIDEr", 0.5)])}
     write_record(tmp_path / "results", result("random", selection=manifest, downstream=models))
     write_record(tmp_path / "results", result("clip", downstream=models))
-    folder = Path(run("task=export", *settings).stdout.splitlines()[-1])
+    folder = tmp_path / "out"
+    run("task=export", *settings, f"task.output={folder}")
     (row,) = (folder / "eval_results.jsonl").read_text().splitlines()
     assert json.loads(row)["run"] == "demo-random-200000-0"
     assert "demo-random-200000-0" in (folder / "README.md").read_text()
