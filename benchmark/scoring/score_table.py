@@ -52,8 +52,8 @@ class ScoreTable:
             replace(self, uids=self.uids[kept], scores=self.scores[kept], drops=drops) if len(uids) else self
         )
 
-    def to_arrow(self) -> pa.Table:
-        """Return ``uid, url, caption, score`` of all pairs, in the pool's order.
+    def to_arrow(self, uids: UidArray | None = None) -> pa.Table:
+        """Return ``uid, url, caption, score`` of these uids (k,), by default of all pairs, in the pool's order.
 
         The url is null if the pool has no urls. Raises `UserError` for joined scores, which have no pool.
         """
@@ -61,7 +61,11 @@ class ScoreTable:
             raise UserError(
                 "these scores are not of one pool; only those that score(...) returns have captions"
             )
-        pairs = pair_tables(self.pool, self.uids, self.scores)
+        table = self
+        if uids is not None:
+            distinct = unite_uids([uids])
+            table = self.of_uids(distinct[find_uids(self.uids, distinct) >= 0])
+        pairs = pair_tables(self.pool, table.uids, table.scores)
         return pa.concat_tables([SCHEMA.empty_table(), *pairs])
 
     @property

@@ -71,7 +71,7 @@ def test_the_pages_stages_run(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert printed[-1] == "ScoreTable(60 pairs, dropped: none) ['uid', 'url', 'caption', 'score']"
     chosen = read_subset(folder / "chosen.npy")
     assert np.isin(chosen, encode_uids([row.uid for row in rows(60)])).all()
-    kept = scope["table"].of_uids(chosen).to_arrow()
+    kept = scope["table"].to_arrow(chosen)
     captions = dict(zip(kept["uid"].to_pylist(), kept["caption"].to_pylist(), strict=True))
     assert captions.keys() == set(decode_uids(chosen))
     assert {row.uid: row.text for row in rows(60)}.items() >= captions.items()
