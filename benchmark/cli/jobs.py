@@ -190,7 +190,7 @@ def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -
     overrides: Any = OmegaConf.to_container(hydra.overrides.task)  # unresolved
     names = [override.lstrip("+~").partition("=")[0] for override in overrides]
     given = [n.partition("@")[2] or n for n in names if n not in GROUPS and "/" not in n]
-    given = [n for n in given if f"{n}._target_" not in names]  # the class is checked first, where it is used
+    given = [n for n in given if f"{n}._target_" not in names]  # `check_target` refuses it first
     if own or given:  # a choice of configs is right, without pydantic
         from benchmark.cli.check_settings import check_settings
 

@@ -235,7 +235,7 @@ def extract_together(jobs: Iterable[Job]) -> None:
             if job.task == "run" and (job.results_dir / f"{make_run_id(job, None)}.json").is_file():
                 continue
             scorer = make_filter(job.cfg, job.choices)  # dropped below with its weights, unlike the job's
-            shared = chosen.setdefault(f"{resolved(job.cfg.pool)} {resolved(job.cfg.engine)}", (job, {}))
-            shared[1][str(resolved(filter_settings(job.cfg)))] = scorer
+            _, filters = chosen.setdefault(f"{resolved(job.cfg.pool)} {resolved(job.cfg.engine)}", (job, {}))
+            filters[str(resolved(filter_settings(job.cfg)))] = scorer
     for first, filters in chosen.values():
         extract_shared(first.pool, filters.values(), first.engine)

@@ -20,9 +20,9 @@ def fetch_files(files: Mapping[Path, str]) -> None:
             if path.is_file():  # another process has made it meanwhile
                 return
             path.parent.mkdir(parents=True, exist_ok=True)
-            version = file_version(storage.find_file(files[path]))  # another version is not continued
-            part = path.with_name(f".{path.name}.{version}.part")
-            storage.download(files[path], part)
+            entry = storage.find_file(files[path])
+            part = path.with_name(f".{path.name}.{file_version(entry)}.part")  # of no other version
+            storage.download(files[path], part, entry)
             put_in_place(part, path)
 
     for _ in prefetch_map(fetch, [path for path in files if not path.is_file()], storage.CONNECTIONS):

@@ -168,12 +168,13 @@ def gives_ranges(url: str) -> bool:
     return _gives_ranges.get(server, True)
 
 
-def download(url: str, path: Path) -> None:
+def download(url: str, path: Path, entry: Entry | None = None) -> None:
     """Copy a file to `path`, each byte once: what `path` has of it from an earlier attempt is not fetched again.
 
-    From a server without ranges the file comes in one stream, and from its start after an error.
+    `entry` is what is known of the file, if the server has told it. From a server without ranges the file comes in
+    one stream, and from its start after an error.
     """
-    size = find_file(url).size
+    size = (entry or find_file(url)).size
     if size is not None and gives_ranges(url):
         with path.open("ab") as file:
             starts = range(file.tell(), size, CHUNK)

@@ -112,7 +112,8 @@ def claim(folder: OutputFolder, identity: str, **meta: object) -> None:
     """Begin to write samples, given by their `identity`, to a folder. Raises `UserError` as `check_unused` does."""
     with locked(Path(folder.location)):  # two calls that begin at once see each other
         check_unused(folder.location, identity)
-        folder.write_text(META, json.dumps(meta | {IDENTITY: identity}))
+        if META not in folder.names():
+            folder.write_text(META, json.dumps(meta | {IDENTITY: identity}))
 
 
 def subset_identity(

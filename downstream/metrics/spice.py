@@ -79,7 +79,7 @@ class Spice(CaptionMetric):
 
 
 def spice(corpus: Corpus, each_reference: bool = False) -> tuple[dict[ImageId, float], dict[ImageId, Tuples]]:
-    """Return each image's SPICE, whose mean is the metric, and its (F, precision, recall) of SPICE-1.
+    """Return each image's SPICE, and its (F, precision, recall) of SPICE-1; their means are the metrics.
 
     With `each_reference` a candidate is also scored against each single reference, and the best score counts:
     S-1 of AVA-Captions, section 6.3.1 (Chang et al. 2017). Without it the second is empty.

@@ -12,7 +12,8 @@ from benchmark.core.paths import cache_folder
 from benchmark.core.ranges import Fraction, Percentage, PositiveInt, Seed
 from pairsift.demo.worlds import check_world, read_card
 
-DrawnSize = Annotated[int, Field(ge=32, description="an integer of at least 32")]  # else words have no height
+# In images of 16 pixels, words would have no height.
+DrawnSize = Annotated[int, Field(ge=32, description="an integer of at least 32")]
 # Increase it with every change to the drawn images or written files, so that older caches are not reused.
 DRAWING_VERSION = 4
 

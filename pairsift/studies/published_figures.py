@@ -63,7 +63,7 @@ def _papers() -> list[dict[str, Any]]:
 
 
 def study_tables() -> dict[tuple[str, str], Table]:
-    """Return the tables whose rows are not filters (correlations, other papers' models) by paper and number."""
+    """Return the tables of correlations and of other papers' models, which have no filters, by paper and number."""
     tables = {}
     for paper, table in ((of, table) for of in _papers() for table in of.get("studies", [])):
         header, lines = table["header"], filter(None, table["rows"].splitlines())

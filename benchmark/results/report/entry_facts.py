@@ -11,7 +11,7 @@ from benchmark.results.result import Result
 
 # Settings of SBA, VBA and ICC that their scorers need.
 DISTILLED = ("_target_", "mode", "checkpoint", "precision")
-UNKNOWN = "unknown in processor seconds: it ran on a GPU, or they were not recorded"
+UNKNOWN = "unknown, as it ran on a GPU or processor seconds were not recorded"
 DRAWS = "Draw of 90%: 90% of the pool ties at the threshold, so k pairs of it were drawn at random."
 
 

@@ -84,7 +84,7 @@ def profile_pool(
 ) -> Profile:
     """Profile a pool, or a sample of it, in at most `clusters`. Raises `UserError` if no sample can be measured.
 
-    `ocr` are the settings of the engine `spotter`, `clip` those of `Clip`.
+    `ocr` and `clip` are the settings of the engine `spotter` and of `Clip`.
     """
     recognition, embeddings = TextRecognition(spotter), ClipFeatures(**clip)
     measured, drops, seconds = measure(pool, measuring_filters(spotter, clip), spotter.legible, engine)

@@ -19,7 +19,7 @@ def test_an_older_result_next_to_newer_ones_is_of_unknown_cost() -> None:
     costs = scoring_costs(group(runs))
     assert (costs.unit, costs.seconds) == ("processor s", {"clip": None, "icc": 8.0, "sba": 5.0})
     (note,) = costs.notes
-    assert note.startswith("Cost of clip: unknown in processor seconds: it ran on a GPU")
+    assert note.startswith("Cost of clip: unknown, as it ran on a GPU")
     _, note = scoring_costs(group([*runs, replace(scored("vba", 9.0), machine="fast")])).notes
     assert "2 kinds of processor: fast for vba; " in note
     assert scoring_costs(group(runs[1:])).notes == []
