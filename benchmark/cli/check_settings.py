@@ -101,6 +101,9 @@ class _Check:
         if isinstance(kind, dict):
             yield f"{name}={shown_value(value)} must be a group of settings: {name}.NAME=VALUE"
             return
+        if kind is Any and name.rpartition(".")[0].endswith(".filters"):
+            yield f"{name}={shown_value(value)} must be a filter; write filter@{name}=NAME"
+            return
         unresolved: Any = OmegaConf.to_container(node)
         if "${" in str(unresolved[key]) and not fits(value, kind):
             node[key] = value = map_values(value, str, _decoded)

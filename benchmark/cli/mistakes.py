@@ -33,7 +33,7 @@ ANSWERS = {
     r"Could not append to config\. An item is already at '([^']+)'": "{0} is a setting; write {0}=VALUE, no plus",
     r"Multiple values for ([\w/]+)\.": TWICE,
     r"([\w/]+) appears more than once in the final defaults list": TWICE,
-    r"Ambiguous value for argument '([^'=]+)=": "--cfg shows the settings of one run; give {0} one value",
+    r"Ambiguous value for argument '([^'=]+)=": "--cfg and --help show the settings of one run; give {0} one value",
     r"Error resolving interpolation '([^']+)'": "{0} is not known yet where configs are chosen; write its value",
     r"Unexpected type (annotation)": "choice(...), range(...) and the like must be the whole value of a setting",
     r"Cannot find primary config '([^']+)'": "there is no config {0!r}; leave --config-name out",
