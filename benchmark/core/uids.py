@@ -191,14 +191,9 @@ class UidIndex:
 
 def search_sorted(high: Words, low: Words, uids: UidArray) -> npt.NDArray[np.int64]:
     """Return the row of each of m uids, shape (m,), among n sorted uids with the words `high` and `low`; else -1."""
-    rows = np.searchsorted(high, uids["f0"])
-    ends, near = rows.copy(), np.flatnonzero(rows < len(high))
-    near = near[high[rows[near]] == uids["f0"][near]]
-    ends[near] += 1
-    # Few, unless uids that are not hashes share the high word.
-    others = near[low[rows[near]] != uids["f1"][near]]
-    ends[others] = np.searchsorted(high, uids["f0"][others], side="right")
+    rows, ends = (np.searchsorted(high, uids["f0"], side) for side in ("left", "right"))
     upper = ends.copy()
+    # Once, unless uids that are not hashes share the high word.
     while len(left := np.flatnonzero(rows < upper)):
         middle = (rows[left] + upper[left]) // 2
         is_less = low[middle] < uids["f1"][left]
