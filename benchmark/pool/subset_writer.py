@@ -32,7 +32,7 @@ NAME = "{:08d}"  # of a tar, by its number
 STAMP = "pairsift_stamp"  # a field of each JSON: a stream recognises the sample by it
 # Bytes per tar that is open: a megabyte leaves the processor's cache, which takes twice the time.
 _BUFFER = 2**17
-_LIGHT = 100_000  # samples, which take ten seconds
+_LIGHT = 100_000  # samples, which take twenty seconds
 _RENAMED = dict.fromkeys(IMAGE_EXTENSIONS, "jpg") | {"json": "json", "txt": "txt"}  # trainers look for jpg
 # Of members that are copied: others, such as .pickle, would be run by some readers of webdatasets.
 KNOWN_EXTENSIONS = {*IMAGE_EXTENSIONS, "json", "txt", "cls", "npy"}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.core.tar_members import Member, tar_header, tar_members
+from benchmark.core.tar_members import Member, tar_members
 
 Change = Callable[[bytearray], bytes]
 
@@ -129,20 +129,3 @@ def test_random_damage_costs_only_the_files_that_it_touches(
 
 def places(members: Iterable[Member]) -> set[tuple[str, int, int]]:
     return {(member.name, member.offset, member.size) for member in members}
-
-
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("000000012.jpg", 30_000),
-        ("0.json", 0),
-        ("x" * 100, 511),
-        ("x" * 101, 1),
-        ("clé.txt", 5),
-        ("a", 8**11),
-    ],
-)
-def test_headers_are_those_of_tarfile(name: str, size: int) -> None:
-    member = tarfile.TarInfo(name)
-    member.size = size
-    assert tar_header(name, size) == member.tobuf()
