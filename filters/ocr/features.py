@@ -43,6 +43,10 @@ class TextSpotter(Identified, ABC):
     def read(self, images: Sequence[Image.Image], polygons: Sequence[Sequence[Polygon]]) -> list[list[Line]]:
         """Return the text in each polygon of each image; an empty text where nothing is legible."""
 
+    def split_line(self, image: Image.Image, polygon: Polygon) -> list[tuple[str, Polygon]]:
+        """Return the words of a line with their polygons; empty if the places of characters are not known."""
+        return []
+
 
 class TextDetection(Features):
     """Text areas: a list of polygons per image, each a flat list of pixel coordinates."""

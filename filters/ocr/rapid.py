@@ -4,11 +4,13 @@ Detection is DB (Liao et al. 2020), recognition a CTC model (Shi et al. 2015) wh
 """
 
 import logging
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ LINE_WIDTHS = (32, 1536)  # minimum and maximum in pixels; longer lines are sque
 SQUEEZE = 0.75  # factor of a line's width: cost falls in proportion, errors on rendered text do not rise
 # Larger images are shrunk to this longer side before lines are cut: OpenCV warps up to 32,767.
 READ_SIDE = 4096
+BLANK = 0  # the class of CTC between two characters
+VERTICAL = 1.5  # height over width from which RapidOCR turns a line by a right angle before it reads it
 # Per forward pass of either model: on a CPU, twice as many exceed its caches.
 BATCH_PIXELS = {"CPUExecutionProvider": 4 * 128 * 128, "CUDAExecutionProvider": 2**22}
 
@@ -130,6 +134,20 @@ class RapidSpotter(TextSpotter):
                     lines[i][j] = Line(text.strip(), float(confidence))
         return lines
 
+    def split_line(self, image: Image.Image, polygon: Polygon) -> list[tuple[str, Polygon]]:
+        """Cut halfway between the columns of the CTC model in which a word ends and the next one starts."""
+        crops = list(_crop_lines(image, [polygon]))
+        if not crops:
+            return []
+        best = _run(self._reader, [crops[0][1]])[0].argmax(axis=1)
+        # One per character.
+        columns = np.flatnonzero((best != BLANK) & (np.diff(best, prepend=BLANK) != 0))
+        text: str = self._decode(best[None], remove_duplicate=True)[0][0][0]
+        words = list(re.finditer(r"\S+", text))
+        gaps = [(columns[a.end() - 1] + columns[b.start()] + 1) / 2 / len(best) for a, b in pairwise(words)]
+        edges = pairwise([0.0, *gaps, 1.0])  # one more than words if there are none
+        return [(word[0], _part(polygon, *edge)) for word, edge in zip(words, edges, strict=False)]
+
 
 def model_file(kind: str) -> Path:
     """Return the path of the `kind` model (``det`` or ``rec``) in RapidOCR's wheel. Raises `UserError`."""
@@ -194,6 +212,23 @@ def _parts(same: list[tuple[Any, Pixels]], most: int) -> Iterator[list[tuple[Any
     count = max(1, most // (height * width))
     for start in range(0, len(same), count):
         yield same[start : start + count]
+
+
+def _part(polygon: Polygon, start: float, end: float) -> Polygon:
+    """Return the part of a quadrilateral between two fractions of its length in the direction of reading."""
+    corners = np.reshape(polygon, (4, 2)).astype(float)
+    sides = np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1)
+    if max(sides[1], sides[3]) >= VERTICAL * max(sides[0], sides[2]):
+        corners = np.roll(corners, -1, axis=0)  # read from top to bottom
+    top_left, top_right, bottom_right, bottom_left = corners
+    top, bottom = top_right - top_left, bottom_right - bottom_left
+    part = [
+        top_left + start * top,
+        top_left + end * top,
+        bottom_left + end * bottom,
+        bottom_left + start * bottom,
+    ]
+    return [round(value) for value in np.ravel(part).tolist()]
 
 
 def _bgr(image: Image.Image) -> Pixels:

@@ -18,7 +18,7 @@ from benchmark.scoring.score_pool import score_pool
 from filters.ocr.features import TextSpotter
 from filters.ocr.rapid import RapidSpotter
 from filters.text_removal import TextRemovedClip, remove_areas
-from filters.word_removal import CoEmbeddedAreas, rsc, split_line
+from filters.word_removal import CoEmbeddedAreas, rsc
 from tests.extras import needs_extra
 from tests.filters.ocr.spotters import PlantedText
 from tests.pools import numbered_uids, rows, write_pool
@@ -33,10 +33,8 @@ LEFT, RIGHT = [2, 2, 15, 2, 15, 9, 2, 9], [16, 2, 31, 2, 31, 9, 16, 9]
 class PlantedWords(PlantedText):
     """Knows the places of two words, each half of its line."""
 
-
-@split_line.register
-def _(spotter: PlantedWords, image: Image.Image, polygon: list[int]) -> list[tuple[str, list[int]]]:
-    return [("number", LEFT), ("SALE", RIGHT)]
+    def split_line(self, image: Image.Image, polygon: list[int]) -> list[tuple[str, list[int]]]:
+        return [("number", LEFT), ("SALE", RIGHT)]
 
 
 def ragged(value: object) -> np.ndarray:
@@ -104,13 +102,13 @@ def test_only_the_word_of_the_caption_is_painted(rapid, drawn, word: str, turned
 @needs_extra("ocr")
 def test_words_are_cut_within_half_a_letter_of_gaps(rapid, drawn) -> None:
     ((line,),) = rapid.detect([drawn])
-    words = split_line(rapid, drawn, line)
+    words = rapid.split_line(drawn, line)
     assert [word for word, _ in words] == WORDS.split()
     for (_, before), (word, after) in pairwise(words):
         assert before[2] == after[0] == pytest.approx(left_of(word), abs=LETTER)
     assert (words[0][1][:2], words[-1][1][2:6]) == (line[:2], line[2:6])
     for empty in ([5, 5, 5, 5, 5, 5, 5, 5], [0, 0, 300, 0, 300, 12, 0, 12]):
-        assert split_line(rapid, drawn, empty) == []
+        assert rapid.split_line(drawn, empty) == []
     assert {len(character) for character in rapid._decode.__self__.character[1:]} == {1}
 
 
