@@ -51,6 +51,10 @@ class FromRows(Filter):
         """Identify the files by their content, not their paths."""
         return super().identity() | {"path": self._rows.identity()}
 
+    def content(self) -> str:
+        """Return a hash of the rows."""
+        return self._rows.identity()
+
     def requirements(self) -> Iterator[Requirement]:
         """Yield the files; remote ones are read where they are, or copied first by task=fetch."""
         yield look("filter.path", self._locate)
@@ -166,7 +170,9 @@ class ScoreFile(FromRows):
     def _scores(self, matched: Matched) -> Scores:
         columns = np.where(np.isinf(matched.values), np.nan, matched.values).T
         if len(columns) == 1 and self.weights is None:
-            return np.asarray(columns[0])
+            # As float32 if nothing is lost: a bound of .9 then is the .9 of a file of float32.
+            narrow = columns[0].astype(np.float32)
+            return narrow if np.array_equal(narrow, columns[0], equal_nan=True) else np.asarray(columns[0])
         weights = self.weights or [1.0] * len(columns)
         terms = map(standardize, columns) if self.standardized else columns
         return np.asarray(np.add.reduce([w * of for w, of in zip(weights, terms, strict=True)]))

@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -212,13 +212,14 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> list[Table]:
     names = {o.text.rpartition("/")[::2] for o in finished}  # by folder, which may be a URL, and file
     places: dict[str, Path] = {}
     results: dict[Path, Result] = {}
-    for folder in sorted({folder for folder, _ in names}):
-        with local_copy(folder, 0) as copy:
+    with ExitStack() as copies:  # the tables read scores of single images
+        for folder in sorted({folder for folder, _ in names}):
+            copy = copies.enter_context(local_copy(folder))
             made = {p: r for p, r in scan_records(copy, Result)[0].items() if (folder, p.name) in names}
-        places |= {result.run_id: Path(folder) / result.run_id for result in made.values()}
-        results |= made
-    boards = leaderboards(each_once(results).values())
-    summaries = [summary_table(board, RunFolders(places), boards) for board in boards]
+            places |= {result.run_id: copy / result.run_id for result in made.values()}
+            results |= made
+        boards = leaderboards(each_once(results).values())
+        summaries = [summary_table(board, RunFolders(places), boards) for board in boards]
     return [Table(title, ["run", "state", "seconds", "result or error"], rows), *summaries]
 
 

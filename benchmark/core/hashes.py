@@ -8,7 +8,17 @@ from typing import Any
 
 def hash_json(value: Any, length: int | None = None) -> str:
     """Return the first `length` characters of the hash of a value as JSON; the order of keys does not count."""
-    return hash_text(json.dumps(value, sort_keys=True, default=str), length)
+    return hash_text(json.dumps(value, sort_keys=True, default=_text), length)
+
+
+def _text(value: Any) -> str:
+    """Return a text of what JSON lacks: of an array all of its content, which `str` cuts, of a set in one order."""
+    if isinstance(value, set | frozenset):
+        return str(sorted(map(str, value)))
+    if getattr(value, "ndim", 0) and hasattr(value, "__array__"):
+        array = value.__array__()
+        return f"{array.dtype} {array.shape} {hash_bytes(array.tobytes())}"
+    return str(value)
 
 
 def hash_text(text: str, length: int | None = None) -> str:

@@ -48,7 +48,7 @@ def excluded_uids(pool: Pool, scored: Sequence[Shard]) -> UidArray | None:
     inputs = [[[shard.name, shard.version] for shard in shards], sorted(rows.identity() for rows in lists)]
     path = cache_folder("excluded", pool.key) / f"{hash_json(inputs, 16)}.npy"
     if not intact(path):
-        write_subset(path, _find(pool, shards, lists))
+        write_subset(path, _find(pool, shards, lists, listed))
     return read_subset(path)
 
 
@@ -69,15 +69,30 @@ def exclusion_lists(pool: Pool) -> tuple[list[KeyedRows], list[Shard]]:
     return lists, pool.shards(frozenset[str]().union(*(rows.needs for rows in lists)))
 
 
-def _find(pool: Pool, shards: Sequence[Shard], lists: Sequence[KeyedRows]) -> UidArray:
-    """Return the sorted uids of the pairs that are on one of the lists, whose keys are in memory."""
+def _find(
+    pool: Pool, shards: Sequence[Shard], lists: Sequence[KeyedRows], listed: Sequence[Shard]
+) -> UidArray:
+    """Return the sorted uids of the pairs that are on one of the lists, whose keys are in memory.
+
+    Raises `UserError` if no pair of the other shards is among the `listed`: a pair has another uid there.
+    """
     needs = frozenset[str]().union(*(rows.needs for rows in lists))
     indices = [UidIndex(_read_keys(rows)) for rows in lists]
     found = [[np.empty(0, UID_DTYPE)] for _ in lists]
+    known, others = list[UidArray](), list[UidArray]()  # uids of the listed shards, and of the others
     for shard in tracked("exclude", shards, len(shards), "shards"):
         for batch in pool.batches(shard, needs, BATCH, Counter()):
+            if len(listed) < len(shards):
+                (known if shard in listed else others).append(batch.uids)
             for uids, rows, index in zip(found, lists, indices, strict=True):
                 uids.append(batch.uids[_listed(batch, rows, index)])
+    if known and others:
+        index = UidIndex(np.concatenate(known))
+        if all((index.find(uids) < 0).all() for uids in others):
+            raise UserError(
+                f"pool.exclude: the pairs in the tars of pool {pool.name} have other uids than in its metadata, so"
+                " they cannot be told apart by it; write url or uid into the JSON of the tars, as img2dataset does"
+            )
     excluded = [unite_uids(uids) for uids in found]
     for rows, on_list in zip(lists, excluded, strict=True):
         source = ", ".join(rows.sources)

@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -219,6 +220,7 @@ class PoolFields:
 
     def check_names(self) -> None:
         """Raise `UserError` for a name in ``pool.columns`` that neither the files nor other data sets have."""
+        self._check_file_names()
         named = {ours: name for ours, name in self._columns.items() if name not in known_names(ours)}
         if not named:
             return
@@ -232,6 +234,18 @@ class PoolFields:
             ours, name = next((ours, name) for ours, name in named.items() if name not in present)
             raise UserError(
                 f"pool.columns.{ours}={name}: pool {self._pool} has no such column; {did_you_mean(name, present)}"
+            )
+
+    def _check_file_names(self) -> None:
+        """Raise `UserError` if `row_keys` of several files with images inside are the same."""
+        names = self._schema.names if self.image_column and self._schema else []
+        if not names or any(pick_column(ours, self._columns, names) for ours in ("uid", "url", "key")):
+            return
+        files = Counter(file_name(shard.url).rpartition("%2F")[2] for shard in self._metadata)
+        if repeated := [name for name, count in files.items() if count > 1]:
+            raise UserError(
+                f"pool {self._pool} has several files {repeated[0]}, and no column uid, url or key: the name of the"
+                " file tells their pairs apart; rename the files"
             )
 
     def check_columns(self, columns: Collection[str]) -> None:

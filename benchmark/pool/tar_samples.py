@@ -82,6 +82,8 @@ class SampleReader:
             raise SampleError(batch.IMAGE_MISSING)
         image = members.places[members.kinds[_IMAGE]]
         kept = {name: self._field(fields, name) for name in self.keep}
+        if "key" in kept and kept["key"] is None:
+            kept["key"] = members.key
         extensions = "/".join(members.places).encode(errors=UNDECODABLE)
         places = list(chain.from_iterable(members.places.values()))
         return TarSample(uid, text, *image, mismatched, members.extents, extensions, places, kept)

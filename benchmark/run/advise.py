@@ -17,10 +17,11 @@ from benchmark.results.report.leaderboard import REFERENCES, settings_of
 from benchmark.results.report.terminal import print_tables
 from benchmark.results.result import Result
 from benchmark.results.results_folders import ResultsFolders, read_runs
-from benchmark.run.config import filter_settings, recorded
+from benchmark.run.config import recorded
 from benchmark.run.identity import make_protocol
 from benchmark.run.job import Job
 from benchmark.run.output import print_result
+from benchmark.run.select import filter_record
 
 log = logging.getLogger(__name__)
 HOPE = 0.05  # a filter with a lower P(best) at a smaller budget is not run at a larger one
@@ -75,7 +76,7 @@ def given_up(job: Job) -> str:
     measures = headlines(of_family) if stop is True else [find_measure(of_family, str(stop))]
     if name in REFERENCES:
         return ""
-    chosen = name, selector, settings_of(recorded(job.cfg), recorded(filter_settings(job.cfg)))
+    chosen = name, selector, settings_of(recorded(job.cfg), filter_record(job))
     own = {
         run.run_id
         for run in of_family

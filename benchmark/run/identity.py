@@ -261,7 +261,7 @@ def _stage_settings(stage: str, config: dict[str, Any], of_filter: dict[str, Any
     """Return the settings that the seconds of a stage depend on, as text; evaluation sets count by their names."""
     kind, _, name = stage.partition("/")
     if kind == "select":
-        settings = [{**of_filter, "seed": None}, config["pool"]]
+        settings = [{**of_filter, "seed": None, "content": None}, config["pool"]]
     else:
         model, sets = config["downstream"][name], config["evalset"]
         training = recipe_key(model.get("training", {}), workers=0) | {"samples_seen": None, "seed": None}

@@ -304,8 +304,9 @@ class Job:
                 if not self.checked:
                     self.check()
                 task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)
-                # Runs read records only; task.stop reads scores of single images, too.
-                depth = 0 if self.task == "run" and not self.cfg.task.get("stop") else DEPTH
+                # A run of a sweep without a tracker has no verdict and reads records only.
+                quiet = self.sweep is not None and isinstance(self.tracker, NoTracker)
+                depth = 0 if self.task == "run" and quiet and not self.cfg.task.get("stop") else DEPTH
                 with writable_folder(str(self.cfg.results_dir), depth) as folder:
                     OmegaConf.update(self.cfg, "results_dir", str(folder))
                     finished = task(self)

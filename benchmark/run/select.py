@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmark.core.batch import CONTAMINATED
 from benchmark.core.bounds import Bounds
+from benchmark.core.errors import UserError
 from benchmark.core.hashes import hash_json
 from benchmark.core.paths import cache_folder
 from benchmark.core.records import finite_or_none
-from benchmark.core.uids import encode_uids
+from benchmark.core.source_code import own_code
+from benchmark.core.uids import are_sorted, encode_uids, unite_uids
 from benchmark.results.provenance import library_versions
 from benchmark.run.config import ALL, filter_settings, recorded, resolved
 from benchmark.run.job import Job
@@ -26,6 +29,7 @@ from benchmark.scoring.score_table import ScoreTable
 from benchmark.selection.bounded import select_within
 from benchmark.selection.manifest import Manifest
 from benchmark.selection.selection import Selection, subset_files, write_selection
+from filters.score_file import FromRows
 
 log = logging.getLogger(__name__)
 READABLE = "-readable"  # ends the names of subset files without the unreadable pairs
@@ -76,7 +80,7 @@ def write_chosen(
     manifest = Manifest(
         pool=job.pool.name,
         filter=job.choices["filter"],
-        config=recorded(filter_settings(job.cfg)),
+        config=filter_record(job),
         k=len(selection.epochs[0]),
         seed=job.seed,
         threshold=finite_or_none(selection.threshold),
@@ -98,6 +102,14 @@ def write_chosen(
         log.info("select: %d different epochs with %s distinct pairs", len(paths), f"{manifest.distinct:,}")
     log.info("select: %s", paths[0])
     return Selected(selection, manifest, paths, table)
+
+
+def filter_record(job: Job) -> dict[str, Any]:
+    """Return the settings of the filter, with a hash of the code and rows of the user's that its scores depend on."""
+    leaves = [*job.filter.leaves(), job.selector]
+    own = [code for leaf in leaves if (code := own_code(type(leaf)))]
+    own += [leaf.content() for leaf in job.filter.leaves() if isinstance(leaf, FromRows)]
+    return recorded(filter_settings(job.cfg)) | ({"content": hash_json(own, 8)} if own else {})
 
 
 def _log_selection(manifest: Manifest, threshold: float, bounds: Bounds) -> None:
@@ -127,7 +139,15 @@ def _choose(job: Job, table: ScoreTable) -> Selection:
         if "budget" in job.needs(job.task):
             check_budget(job.cfg, job.overrides, k)
     epochs = -(-_most_samples(job) // max(1, k))
-    return job.selector.select(table, k, epochs, job.seed, job.pool, job.engine)
+    selection = job.selector.select(table, k, epochs, job.seed, job.pool, job.engine)
+    for uids in selection.epochs:
+        distinct = len(unite_uids([uids]))
+        if len(uids) != k or not are_sorted(uids) or (distinct < k and not job.selector.repeats):
+            raise UserError(
+                f"selector={job.choices['selector']} gave {len(uids):,} pairs, {distinct:,} of them distinct, of"
+                f" {k:,}; it must return exactly k different pairs per epoch, sorted by uid"
+            )
+    return selection
 
 
 def subset_path(job: Job) -> Path:
@@ -139,7 +159,9 @@ def subset_path(job: Job) -> Path:
     if job.choices["selector"] != "best":  # the default selector needs no suffix
         samples = _most_samples(job)
         epochs = samples if job.k is None else -(-samples // job.k)
-        suffix = f"-{job.choices['selector']}-{hash_json([resolved(job.cfg.selector), epochs], 8)}"
+        own = [code] if (code := own_code(type(job.selector))) else []
+        inputs = [resolved(job.cfg.selector), epochs, *own]
+        suffix = f"-{job.choices['selector']}-{hash_json(inputs, 8)}"
     if bounds := job.bounds:
         suffix += f"-within-{hash_json(asdict(bounds), 8)}"
     if job.left_out:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from benchmark.core.bounds import NO_BOUNDS
+from benchmark.core.paths import portable_paths
 from benchmark.results.protocol import QUICK_TRY, Protocol, flat_facts
 from benchmark.results.report.frame import frame
 from benchmark.results.result import Result, Row
@@ -112,14 +113,14 @@ class Leaderboard:
 def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
     """Return a leaderboard per protocol; protocols that differ only in size are neighbours, smallest first."""
     protocols = [
-        runs
+        (runs, of_setting)
         for of_setting in by_setting(results)
         for runs in sorted(_grouped(of_setting, "fingerprint"), key=lambda runs: runs[0].k)
     ]
-    names = Counter(board_title(runs[0]) for runs in protocols)
+    names = Counter(board_title(runs[0]) for runs, _ in protocols)
     boards = []
-    for runs in protocols:
-        protocol, first, title = runs[0].protocol, protocols[0][0].protocol, board_title(runs[0])
+    for runs, of_setting in protocols:
+        protocol, first, title = runs[0].protocol, protocols[0][0][0].protocol, board_title(runs[0])
         if names[title] > 1:
             title += f" [{protocol.fingerprint}]"
         notes = []
@@ -127,7 +128,7 @@ def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
             notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
         if look := quick_look(runs[0]):
             notes = [f"This is a {look}: it compares with no other protocol and nothing published."]
-        boards.append(Leaderboard(title, protocol, group(runs), notes))
+        boards.append(Leaderboard(title, protocol, group(runs, of_setting), notes))
     return boards
 
 
@@ -186,8 +187,8 @@ def _grouped(results: Iterable[Result], fact: str) -> list[list[Result]]:
     return list(groups.values())
 
 
-def group(results: Sequence[Result]) -> list[Entry]:
-    """Gather runs of a protocol that differ only in the seed; order them by size, then by family, then by label."""
+def _by_settings(results: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
+    """Gather runs by the name of their filter and by their settings."""
     groups = defaultdict[tuple[str, str], list[Result]](list)
     for result in results:
         selector, captions = result.selection.selector, bool(other_captions(result.config))
@@ -196,9 +197,18 @@ def group(results: Sequence[Result]) -> list[Entry]:
         groups[name, json.dumps(settings_of(result.config, result.selection.config), sort_keys=True)].append(
             result
         )
+    return groups
+
+
+def group(results: Sequence[Result], among: Sequence[Result] | None = None) -> list[Entry]:
+    """Gather runs of a protocol that differ only in the seed; order them by size, then by family, then by label.
+
+    A label tells a filter from the others `among` more runs, such as runs of other sizes; by default `results`.
+    """
+    groups, known = _by_settings(results), _by_settings(results if among is None else among)
     labelled, entries = Counter[tuple[int, str, str]](), list[Entry]()
     for (name, settings), runs in sorted(groups.items()):
-        variants = [json.loads(of_other) for other, of_other in groups if other == name]
+        variants = [json.loads(of_other) for other, of_other in known if other == name]
         full = name + _difference(json.loads(settings), variants)
         cells = defaultdict[tuple[int, str], list[Result]](list)
         for run in sorted(runs, key=lambda run: (run.size, run.seed)):
@@ -257,8 +267,12 @@ def settings_of(config: Mapping[str, Any], of_filter: Mapping[str, Any]) -> Sett
     chosen["filter"] = asdict(NO_BOUNDS) | dict(of_filter)
     chosen["captions"] = other_captions(config)
     facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
-    # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart.
-    return {name: value.rstrip("/").rpartition("/")[2] for name, value in facts}
+    # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart. `content`, of
+    # the filter, tells files of rows apart; other captions have none.
+    return {
+        name: portable_paths(value) if name.startswith("captions.") else value.rstrip("/").rpartition("/")[2]
+        for name, value in facts
+    }
 
 
 def _difference(settings: Settings, variants: Sequence[Settings]) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmark.results.protocol import LIMIT, key_of, size_text
+from benchmark.results.protocol import BUDGET, LIMIT, key_of, size_text
 from benchmark.results.report.certainty import Compared, RunFolders, compare_entries
 from benchmark.results.report.frame import headlines
 from benchmark.results.report.leaderboard import (
@@ -120,7 +120,7 @@ def _advice(
     competing: Sequence[Entry], verdicts: Sequence[Verdict], own: Sequence[Result]
 ) -> Iterator[tuple[str, str]]:
     """Yield how to learn what the verdicts leave open, each with the command."""
-    names = list(dict.fromkeys(run.filter for entry in competing for run in entry.all_runs))
+    names = list(dict.fromkeys(_typed_filter(run) for entry in competing for run in entry.all_runs))
     needs = dict[str, tuple[str, str]]()  # settings and their values by the purpose
     if is_dry_run(own[0]):
         needs["real models (without models=demo)"] = "models", ""
@@ -144,10 +144,18 @@ def _advice(
         yield "Or with a larger budget", _command(own, names, changed)
 
 
+def _typed_filter(run: Result) -> str:
+    """Return the filter as the command of its run has it: MODULE:NAME of a user's class."""
+    given = (o.partition("=")[2] for o in run.overrides or () if key_of(o) == "filter" and "@" not in o)
+    return next(given, run.filter)
+
+
 def _command(runs: Sequence[Result], names: Sequence[str], changed: dict[str, str]) -> str:
     """Return the command that made the runs, changed; only the changes if the runs do not share a command."""
     given = {"filter": ",".join(names), **changed}
     kept = [[o for o in run.overrides or () if key_of(o) not in {*given, "seed"}] for run in runs]
+    if "budget" in given:  # which would contradict it
+        kept = [[o for o in of if not key_of(o).endswith(BUDGET)] for of in kept]
     of_filters = any(
         key_of(o).startswith("filter.") for others in kept for o in others
     )  # not another filter's

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.cli.own_parts import name_own_parts
+from benchmark.cli.own_parts import as_typed, name_own_parts
 from benchmark.core import source_code
 from benchmark.core.errors import UserError
 from benchmark.core.source_code import code_hash
@@ -54,6 +54,7 @@ def test_a_class_in_the_working_folder_selects(run: Run) -> None:
     assert "  filter.minimum=null\n" in listed
     manifest = json.loads(path.with_suffix(".json").read_text())
     assert manifest["filter"] == "NearLength"
+    assert manifest["config"].pop("content")
     assert manifest["config"] == {"_target_": "my_filters.NearLength", "words": 9}
     parts = ["filter@filter.filters.first=no_filter", "filter@filter.filters.last=my_filters:NearLength"]
     composite = ["filter=cascade", "filter.keep.first=100%", *parts, "filter.filters.last.words=1"]
@@ -166,13 +167,58 @@ def test_a_bug_ends_with_the_line_of_the_users_file(
     assert done.stderr.splitlines()[-1] == f"error: {file}, line {line}: {error}"
 
 
+def rewrite(file: str, text: str) -> None:
+    """Write a module, and forget what was imported and read of it, as a new process does."""
+    source_code._read.cache_clear()
+    code_hash.cache_clear()
+    Path(file).write_text(text)
+    sys.modules.pop(file.removesuffix(".py"), None)
+    importlib.invalidate_caches()
+
+
+def test_an_edited_filter_is_another_filter_and_an_edited_selector_selects_again(run: Run) -> None:
+    command = [*SELECT, "pool.url=my_pool", "filter=my_filters:NearLength", "selector=my_selectors:Lowest"]
+    first = run(*command)
+    for file, old, new in (
+        ("my_filters.py", "class NearLength", "MORE = 1\n\n\nclass NearLength"),
+        ("my_selectors.py", "highest(-table.scores", "highest(table.scores"),
+    ):
+        rewrite(file, Path(file).read_text().replace(old, new))
+        again = run(*command)
+        one, other = (
+            json.loads(Path(done.stdout.splitlines()[-1]).with_suffix(".json").read_text())["config"]
+            for done in (first, again)
+        )
+        assert one.pop("content") != other.pop("content")
+        assert one == other
+        assert (chosen(again) == chosen(first)) is (file == "my_filters.py")
+        first = again
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[lowest]", "[lowest[1:]]", "Lowest gave 1 pairs, 1 of them distinct, of 2"),
+        ("[lowest]", "[lowest[[0, 0]]]", "Lowest gave 2 pairs, 1 of them distinct, of 2"),
+    ],
+)
+def test_a_selector_must_keep_exactly_k_pairs(run: Run, old: str, new: str, message: str) -> None:
+    rewrite("my_selectors.py", Path("my_selectors.py").read_text().replace(old, new))
+    command = [*SELECT[:3], "pool.url=my_pool", "filter=random", "selector=my_selectors:Lowest"]
+    assert_one_line(run(*command), message)
+
+
+def test_a_command_to_repeat_has_the_name_that_was_typed() -> None:
+    sys.path.append(str(Path.cwd()))
+    typed = "filter=random,my_filters:NearLength"
+    assert name_own_parts([typed]) == ["filter=random,NearLength"]
+    assert as_typed("filter=NearLength") == "filter=my_filters:NearLength"
+    assert as_typed("filter.words=9") == "filter.words=9"
+
+
 def test_edited_code_trains_again() -> None:
     def fingerprint(text: str) -> str:
-        source_code._read.cache_clear()
-        code_hash.cache_clear()
-        Path("mine.py").write_text(text)
-        sys.modules.pop("mine", None)
-        importlib.invalidate_caches()
+        rewrite("mine.py", text)
         model = importlib.import_module("mine").Mine(TrainConfig(8, 8, 1e-3))
         return training_fingerprint(model, "ab", "cpu")
 

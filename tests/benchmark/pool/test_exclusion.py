@@ -8,6 +8,7 @@ import logging
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +33,7 @@ from filters.column import Column
 from filters.composite import RankSum, ScoreSum
 from tests.command_line import Run, assert_one_line
 from tests.demos import SMALL_RUN
-from tests.pools import Row, jpeg, write_metadata, write_tar
+from tests.pools import Row, jpeg, rows, write_metadata, write_tar
 
 HOSTS = ("example.org", "Cdn.Example.org:8080", "notexample.org", "user@pics.test", "example.org.evil.test")
 Write = Callable[[Path, list[Row]], None]
@@ -46,10 +47,10 @@ def hashes(image: bytes) -> dict[str, Any]:
 def write_hashed_pool(root: Path, samples: list[Row]) -> Path:
     """Write two tars, and metadata with all that the rows have."""
     half = len(samples) // 2
-    for number, rows in enumerate((samples[:half], samples[half:])):
-        write_tar(root / "shards" / f"{number:08d}.tar", rows)
-        columns = {name: [row.extra[name] for row in rows] for name in ("sha256", "md5", "width")}
-        write_metadata(root / "metadata" / f"{number:08d}.parquet", rows, **columns)
+    for number, part in enumerate((samples[:half], samples[half:])):
+        write_tar(root / "shards" / f"{number:08d}.tar", part)
+        columns = {name: [row.extra[name] for row in part] for name in ("sha256", "md5", "width")}
+        write_metadata(root / "metadata" / f"{number:08d}.parquet", part, **columns)
     return root
 
 
@@ -281,6 +282,21 @@ def test_an_excluded_pair_is_in_nothing_that_is_written(
     assert sorted(written) == sorted(left)
     done = run("task=select", *settings, f"size.samples={len(left) + 1}")
     assert_one_line(done, f"but {len(left)} have a score ({count} excluded); choose size={len(left)} or less")
+
+
+def test_tars_with_other_uids_than_the_metadata_are_refused(tmp_path: Path, cache: Path) -> None:
+    samples = [replace(row, files={"jpg": row.image, "txt": row.text.encode()}) for row in rows(6)]
+    write_tar(tmp_path / "pool" / "shards" / "00000000.tar", samples)
+    write_metadata(tmp_path / "pool" / "metadata" / "00000000.parquet", samples)
+    (tmp_path / "list.txt").write_text("\n".join(row.url for row in samples[:3]))
+    pool = Pool("p", str(tmp_path / "pool"), exclude=[str(tmp_path / "list.txt")])
+    with pytest.raises(
+        UserError, match="the pairs in the tars of pool p have other uids than in its metadata"
+    ):
+        excluded_uids(pool, pool.shards(frozenset({"image"})))
+    of_text = excluded_uids(pool, pool.shards(frozenset({"text"})))
+    assert of_text is not None
+    assert {*decode_uids(of_text)} == {row.uid for row in samples[:3]}
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,19 @@ def hub_pool(folder: Path) -> Pool:
     return Pool("p", str(folder))
 
 
+def test_files_of_one_name_cannot_tell_their_pairs_apart(tmp_path: Path) -> None:
+    for number, folder in enumerate(("cats", "dogs")):
+        write(tmp_path / folder / "train-00000-of-00001.parquet", rows(10, 10 * number))
+    with pytest.raises(
+        UserError, match=r"has several files train-00000-of-00001\.parquet, and no column uid, url"
+    ):
+        Pool("p", str(tmp_path)).shards(IMAGE)
+    for number, folder in enumerate(("cats", "dogs")):
+        samples = rows(10, 10 * number)
+        write(tmp_path / folder / "train-00000-of-00001.parquet", samples, url=[row.url for row in samples])
+    assert len(all_uids(Pool("p", str(tmp_path)))) == 20
+
+
 def read(pool: Pool, needs: frozenset[str], size: int = 8) -> tuple[dict[str, tuple[Any, ...]], Counter[str]]:
     """What is read of each uid."""
     drops, pairs = Counter[str](), {}

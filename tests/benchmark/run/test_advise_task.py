@@ -311,8 +311,17 @@ def files_here(job: Job) -> None:
     raise UserError(f"files: {', '.join(sorted(names))}")
 
 
-@pytest.mark.parametrize(("stop", "files"), [("null", "a.json"), ("CIDEr", "a.json, scores.json")])
-def test_stop_reads_the_folders_of_remote_runs(stop: str, files: str) -> None:
+@pytest.mark.parametrize(
+    ("stop", "sweep", "files"),
+    [
+        ("null", False, "a.json, scores.json"),  # for its verdict
+        ("null", True, "a.json"),
+        ("CIDEr", True, "a.json, scores.json"),
+    ],
+)
+def test_a_run_reads_the_scores_of_images_of_remote_runs_if_it_needs_them(
+    stop: str, sweep: bool, files: str, tmp_path: Path
+) -> None:
     remote = fsspec.filesystem("memory")
     for name in ("a.json", "a/captioner/scores.json"):
         remote.pipe(f"/stopped/{name}", b"{}")
@@ -320,7 +329,7 @@ def test_stop_reads_the_folders_of_remote_runs(stop: str, files: str) -> None:
         f"task.stop={stop}", "results_dir=memory://stopped", f"task._target_={__name__}.files_here"
     )
     with pytest.raises(UserError, match=f"files: {files}$"):
-        job.run()
+        replace(job, sweep=tmp_path if sweep else None).run()
 
 
 def test_stop_needs_two_seeds_before_the_first_run(run: Run, tmp_path: Path) -> None:

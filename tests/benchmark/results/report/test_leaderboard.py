@@ -44,6 +44,22 @@ def test_runs_that_differ_in_settings_are_rows_that_say_so() -> None:
     other = of("vas", "other", settings={"weights": "/a/l14", "target": "x/coco.npy"})
     assert labels(*folders, other) == {"vas (target=None)": 3, "vas (target=coco.npy)": 1}
     assert labels(of("a", "1", settings={"x": 1}), of("a", "2", settings={"y": 1})) == {"a": 1, "a #2": 1}
+    captions = [
+        of("icc", path, n, {"captions": {"files": [path]}}) for n, path in enumerate(("/a/c", "/b/c"))
+    ]
+    assert len(labels(*captions)) == 2
+
+
+def test_filters_with_other_settings_at_other_sizes_are_no_sizes_of_one_filter() -> None:
+    runs = [captioned("clip", 0.1, seed=seed, size=size) for size in (100_000, 200_000) for seed in (0, 1)]
+    for at, run in enumerate(runs):
+        bounds = {"minimum": 0.2 if run.size == 100_000 else 0.3}
+        changed = replace(run.selection, config=run.selection.config | bounds, sha256=str(at))
+        runs[at] = replace(run, selection=changed, protocol=protocol(size=run.size))
+    boards = leaderboards(runs)
+    assert [[e.label for e in board.entries] for board in boards] == [
+        ["clip (minimum=0.2)"], ["clip (minimum=0.3)"],
+    ]  # fmt: skip
 
 
 def test_filters_of_one_selection_are_one_row() -> None:

@@ -114,6 +114,16 @@ def test_the_command_is_the_one_that_was_typed(tmp_path: Path) -> None:
     for changed in (bounded, unknown, other):  # a bound of one filter is not random's
         ((_, command),) = board_verdict([changed, random], runs.folders).advice
         assert command == "seed=0,1,2"
+    mine = replace(icc, overrides=["filter=my_filters:Mine"])
+    ((_, command),) = board_verdict([mine, replace(random, overrides=["filter=random"])], runs.folders).advice
+    assert command == "python -m benchmark filter=random,my_filters:Mine seed=0,1,2"
+    equal, samples = (
+        runs_of(tmp_path, {"icc": [0.12, 0.1], "random": [0.1, 0.11]}),
+        "training.samples_seen=256",
+    )
+    typed = [replace(r, overrides=[f"downstream.captioner.{samples}"]) for r in equal.results]
+    (_, seeds), (_, budget) = board_verdict(typed, equal.folders).advice
+    assert (samples in seeds, samples in budget, "budget=" in budget) == (True, False, True)
 
 
 @pytest.mark.parametrize(
