@@ -109,7 +109,8 @@ def filter_record(job: Job) -> dict[str, Any]:
     leaves = [*job.filter.leaves(), job.selector]
     own = [code for leaf in leaves if (code := own_code(type(leaf)))]
     own += [leaf.content() for leaf in job.filter.leaves() if isinstance(leaf, FromRows)]
-    return recorded(filter_settings(job.cfg)) | ({"content": hash_json(own, 8)} if own else {})
+    settings: dict[str, Any] = recorded(filter_settings(job.cfg))
+    return settings | ({"content": hash_json(own, 8)} if own else {})
 
 
 def _log_selection(manifest: Manifest, threshold: float, bounds: Bounds) -> None:

@@ -99,9 +99,9 @@ def test_every_experiment_builds_its_parts(name: str) -> None:
             assert "random" not in filters[1:], "its results stand beside the others' in their tables"
 
 
-def test_the_demos_grid_has_153_runs() -> None:
+def test_the_demos_grid_has_171_runs() -> None:
     sweeps = planned_sweeps(["experiment=demo_grid"])
-    assert sum(len(job_overrides(overrides)) for _, *overrides in sweeps) == 153
+    assert sum(len(job_overrides(overrides)) for _, *overrides in sweeps) == 171
 
 
 @pytest.mark.parametrize(("name", "table"), TABLES)

@@ -92,7 +92,7 @@ def test_overrides_narrow_the_sweeps_of_an_experiment() -> None:
     first, second, last = planned_sweeps(narrow)
     assert first == ["--multirun", "results_dir=r", "seed=0,1,2", "size=200k", "filter=random,icc"]
     assert second == ["--multirun", "results_dir=r", "seed=0,1", "size=100k,500k,2m", "filter=random,icc"]
-    assert "pool.demo.mismatched=0.01,0.05" in last
+    assert "pool.demo.mismatched=0.0,0.01,0.02,0.05" in last
     assert planned_sweeps([*narrow, "size=500k"])[0][1:] == [
         "results_dir=r", "seed=0,1", "size=500k", "filter=random,icc",
     ]  # fmt: skip
