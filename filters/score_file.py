@@ -170,9 +170,7 @@ class ScoreFile(FromRows):
     def _scores(self, matched: Matched) -> Scores:
         columns = np.where(np.isinf(matched.values), np.nan, matched.values).T
         if len(columns) == 1 and self.weights is None:
-            # As float32 if nothing is lost: a bound of .9 then is the .9 of a file of float32.
-            narrow = columns[0].astype(np.float32)
-            return narrow if np.array_equal(narrow, columns[0], equal_nan=True) else np.asarray(columns[0])
+            return np.asarray(columns[0])
         weights = self.weights or [1.0] * len(columns)
         terms = map(standardize, columns) if self.standardized else columns
         return np.asarray(np.add.reduce([w * of for w, of in zip(weights, terms, strict=True)]))

@@ -52,6 +52,7 @@ class Bounds:
 
     def passes(self, scores: Scores) -> npt.NDArray[np.bool_]:
         """Return which of n scores pass, shape (n,); NaN does not."""
+        scores = _narrowest(scores)
         return np.asarray((scores >= self.lowest) & (scores <= self.highest))
 
     def apply(self, scores: Scores) -> Scores:
@@ -61,12 +62,19 @@ class Bounds:
 
     def outside(self, scores: Scores) -> Counter[str]:
         """Count the scores that do not pass by the bound that they miss."""
-        counts = Counter[str]()
+        counts, scores = Counter[str](), _narrowest(scores)
         for reason, bound, sign in ((OUTSIDE[0], self.minimum, -1), (OUTSIDE[1], self.maximum, 1)):
             if bound is not None:
                 measured = -scores if self.low_is_good else scores
                 counts[f"{reason}={bound:g}"] = int((sign * measured > sign * bound).sum())
         return counts
+
+
+def _narrowest(scores: Scores) -> Scores:
+    """Return scores as float32 if nothing is lost: a bound of .9 then is the .9 of a file of float32."""
+    with np.errstate(over="ignore"):
+        narrow = scores.astype(np.float32)
+    return narrow if np.array_equal(narrow, scores, equal_nan=True) else scores
 
 
 NO_BOUNDS = Bounds()

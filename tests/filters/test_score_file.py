@@ -54,14 +54,6 @@ def test_by_uid_whatever_the_caption(tmp_path: Path, suffix: str) -> None:
     assert found == pytest.approx([1, np.nan, 3, np.nan, 7, 8], nan_ok=True)
 
 
-def test_scores_keep_the_precision_of_their_file(tmp_path: Path) -> None:
-    """So that a bound of .9 keeps a pair with the .9 of float32, as in the pool's own column."""
-    for dtype in (np.float32, np.float64):
-        path = tmp_path / f"{np.dtype(dtype)}.parquet"
-        pq.write_table(pa.table({"uid": UIDS, "score": np.array([0.9, 0.1, 0.3, np.nan], dtype)}), path)
-        assert score_file(path).score(Batch(encode_uids(UIDS), CAPTIONS)).dtype == dtype
-
-
 def test_a_column_is_there_once(tmp_path: Path) -> None:
     for file in ("a.csv", "b.csv"):
         (tmp_path / file).write_text("uid,score,score\n" if file == "b.csv" else f"uid,score\n{UIDS[0]},1\n")

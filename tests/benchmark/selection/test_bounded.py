@@ -44,6 +44,16 @@ def test_pairs_outside_are_never_kept_and_counted() -> None:
         select(Bounds(minimum=101, maximum=119), 19)
 
 
+def test_a_bound_is_compared_in_the_precision_of_the_scores() -> None:
+    """A file of float32 is read as float64; its .9 is the bound .9, as in a column of the pool."""
+    tenths = (np.arange(1000) / 10).astype(np.float32)
+    bounds = Bounds(minimum=0.9, maximum=1.3)
+    for scores in (tenths, tenths.astype(np.float64), np.arange(1000) / 10):
+        _, kept = select(bounds, 5, scores=scores)
+        assert kept == pytest.approx([0.9, 1.0, 1.1, 1.2, 1.3])
+    assert not bounds.passes(np.array([0.9 - 1e-12, 1e300])).any()
+
+
 def test_the_highest_scores_within_the_bounds_are_kept() -> None:
     selection, kept = select(Bounds(maximum=500), 3)
     assert (kept, selection.threshold) == ([497, 498, 499], 497)
