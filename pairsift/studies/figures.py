@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from benchmark.core.errors import UserError, did_you_mean
 from benchmark.core.extras import require
-from benchmark.core.ranges import PositiveInt, checked
+from benchmark.core.ranges import PositiveInt
 from benchmark.core.uids import UidArray, decode_uids, read_subset
 from benchmark.engine.base import Engine
 from benchmark.pool.other_captions import CaptionSources
@@ -52,7 +52,6 @@ CLOUD, SIZED = Markup('<span class="words">{}</span>'), Markup('<span style="fon
 Filters = Mapping[str, Filter]  # by the names of their columns
 
 
-@checked
 def pairs(
     pool: Pool,
     engine: Engine,
@@ -115,7 +114,6 @@ def _joined(pool: Pool, engine: Engine, filters: Filters) -> tuple[UidArray, dic
     return uids[rows], {name: column[rows] for name, column in zip(filters, columns, strict=True)}
 
 
-@checked
 def images_of_clusters(
     pool: Pool,
     engine: Engine,
@@ -148,7 +146,6 @@ def images_of_clusters(
     return [Table(f"{len(best):,} of {len(members):,} clusters", ["rank", *headings[:shown]], table)]
 
 
-@checked
 def words(pool: Pool, seed: int, lows: list[int], count: PositiveInt, samples: PositiveInt) -> list[Table]:
     """Return random words of captions, a row per interval of frequency, larger the more frequent they are.
 
@@ -167,7 +164,6 @@ def words(pool: Pool, seed: int, lows: list[int], count: PositiveInt, samples: P
     return [Table(f"Words of captions, {counted.occurrences:,} in all", ["occurrences", "words"], rows)]
 
 
-@checked
 def embedding_maps(
     device: torch.device,
     evaluation_sets: Collection[object],
@@ -203,7 +199,6 @@ def embedding_maps(
     return svg(draw, 4 * len(folders), 4 * len(sets), columns=len(folders), rows=len(sets))
 
 
-@checked
 def captions_of_images(
     device: torch.device,
     evaluation_sets: Collection[object],
@@ -228,7 +223,6 @@ def captions_of_images(
     return [Table("Captions of one image, from high to low", ["image", f"{name}, caption"], rows)]
 
 
-@checked
 def topics(pool: Pool, seed: int, labels: str, count: PositiveInt, images: PositiveInt) -> list[Table]:
     """Return random topics of `labels`, the folder of task=weak_labels: n-grams, and images of that main topic."""
     sample, labelled = _labelled(pool, labels, seed)
@@ -242,7 +236,6 @@ def topics(pool: Pool, seed: int, labels: str, count: PositiveInt, images: Posit
     return [Table(f"{len(rows)} of {len(listed)} topics", ["top n-grams", "images"], rows)]
 
 
-@checked
 def topic_confusion(
     pool: Pool, device: torch.device, seed: int, labels: str, backbone: str, subset: str | None = None
 ) -> str:
@@ -289,7 +282,6 @@ def _labelled(pool: Pool, labels: str, seed: int) -> tuple[PoolSample, Any]:
     return sample, read_labels(Path(labels), uids)
 
 
-@checked
 def mismatched_pairs(results: str) -> str:
     """Return a picture of both measures against the fraction of mismatched pairs, a line per filter, as SVG.
 

@@ -8,7 +8,7 @@ import torch
 
 from benchmark.core.errors import UserError
 from benchmark.core.extras import require
-from benchmark.core.ranges import PositiveInt, checked
+from benchmark.core.ranges import PositiveInt
 from benchmark.pool.pool import Pool
 from benchmark.results.gallery import thumbnail
 from benchmark.results.page.charts import BLUE, ORANGE
@@ -26,7 +26,6 @@ from pairsift.studies.profile.web_likeness.caption_profile import sample_caption
 FEWEST = 5  # captions of one length that get a box
 
 
-@checked
 def reconstructions(
     pool: Pool,
     device: torch.device,
@@ -65,7 +64,6 @@ def reconstructions(
     return [Table(title, [*header, "SBA", "VBA", "ICC"], rows, [note])]
 
 
-@checked
 def lengths(
     pool: Pool, device: torch.device, seed: int, filters: Filters, samples: PositiveInt = 1000
 ) -> str:
@@ -88,7 +86,6 @@ def lengths(
     return svg(draw, 11, 4, columns=2)
 
 
-@checked
 def regression(device: torch.device, filters: Filters, annotations: RatedTexts | str | None = None) -> str:
     """Return rated captions, or those of a file, by `SBA` and `VBA`, and where their combination is one half."""
     require("studies", "matplotlib")
@@ -106,7 +103,6 @@ def regression(device: torch.device, filters: Filters, annotations: RatedTexts |
     return svg(draw, 6, 5)
 
 
-@checked
 def histogram(annotations: RatedTexts | str | None = None) -> str:
     """Return a histogram of ratings; `annotations` as for `regression`."""
     require("studies", "matplotlib")
