@@ -52,7 +52,8 @@ def fetch(*jobs: Job) -> None:
             except USER_ERRORS as error:
                 failed.append(requirement.name)
                 log.warning("%s: %s", requirement.name, explain(error))
-            advance(requirement.size // MEGABYTE, requirement.name)
+            else:
+                advance(requirement.size // MEGABYTE, requirement.name)
     print_remedies(print_needs(requirements_of(jobs)))
     if failed:
         raise UserError(f"{', '.join(failed)} could not be fetched; run the same command again")
