@@ -17,7 +17,6 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from benchmark.cli.mistakes import explain_command, name_job
 from benchmark.cli.overrides import GROUPS, OPTIONS, parse_overrides, sweep_values
-from benchmark.cli.own_parts import as_typed
 from benchmark.core.errors import MistakesError, UserError
 from benchmark.run.config import CONF, USER_ERRORS, WAYS_ON, explain
 
@@ -200,7 +199,7 @@ def make_job(cfg: DictConfig, hydra: Any, built: dict[str, Any] | None = None) -
 
     sweep = Path(hydra.sweep.dir) if hydra.mode == RunMode.MULTIRUN else None
     shared = {} if built is None else built
-    return Job(cfg, dict(hydra.runtime.choices), list(map(as_typed, overrides)), sweep, shared)
+    return Job(cfg, dict(hydra.runtime.choices), overrides, sweep, shared)
 
 
 def print_plan(jobs: Iterable[tuple[str, Job]]) -> None:

@@ -23,7 +23,6 @@ from benchmark.run.config import BASES, UNBOUNDED, installed_parts, is_kind, req
 # Also a part of a filter: filter@filter.filters.a=...
 PART = re.compile(rf"(?P<key>\+?(?P<group>{'|'.join(BASES)})(@[\w.]+)?)=(?P<names>.*)")
 NAME = re.compile(r"[^\s,()\[\]'\"]+")  # of one part in a list or a sweep
-TYPED_AS: dict[tuple[str, str], str] = {}  # MODULE:NAME of this process's own parts, by group and name
 
 
 def name_own_parts(arguments: Sequence[str]) -> list[str]:
@@ -41,14 +40,6 @@ def name_own_parts(arguments: Sequence[str]) -> list[str]:
             argument = f"{override['key']}={NAME.sub(name_part, override['names'])}"
         replaced.append(argument)
     return replaced
-
-
-def as_typed(override: str) -> str:
-    """Return an override with ``module:Object`` in place of the names of own parts, as a command must have it."""
-    if not (part := PART.fullmatch(override)):
-        return override
-    names = NAME.sub(lambda name: TYPED_AS.get((part["group"], name[0]), name[0]), part["names"])
-    return f"{part['key']}={names}"
 
 
 def _config_name(group: str, targets: dict[tuple[str, str], str], match: re.Match[str]) -> str:
@@ -73,8 +64,6 @@ def _config_name(group: str, targets: dict[tuple[str, str], str], match: re.Matc
         name, target = given, known[0]
     if targets.setdefault((group, name), target) != target:
         raise UserError(f"{typed}: this command has another {group} {name!r}; rename one of them")
-    if ":" in given:
-        TYPED_AS[group, name] = given
     module, _, attribute = target.partition(":")
     made = _part(group, typed, module, attribute, how)
     package, settings = _config(group, typed, name, made)

@@ -71,10 +71,14 @@ class Bounds:
 
 
 def _narrowest(scores: Scores) -> Scores:
-    """Return scores as float32 if nothing is lost: a bound of .9 then is the .9 of a file of float32."""
+    """Return scores as float32 if nothing is lost: a bound of .9 then is the .9 of a file of float32.
+
+    Scores from 2^24 on stay: a whole number as a bound would be rounded.
+    """
     with np.errstate(over="ignore"):
         narrow = scores.astype(np.float32)
-    return narrow if np.array_equal(narrow, scores, equal_nan=True) else scores
+    exact = np.array_equal(narrow, scores, equal_nan=True) and not (np.abs(narrow) >= 2**24).any()
+    return narrow if exact else scores
 
 
 NO_BOUNDS = Bounds()

@@ -15,9 +15,9 @@ def _text(value: Any) -> str:
     """Return a text of what JSON lacks: of an array all of its content, which `str` cuts, of a set in one order."""
     if isinstance(value, set | frozenset):
         return str(sorted(map(str, value)))
-    if getattr(value, "ndim", 0) and hasattr(value, "__array__"):
-        array = value.__array__()
-        return f"{array.dtype} {array.shape} {hash_bytes(array.tobytes())}"
+    if getattr(value, "ndim", 0) and hasattr(value, "tobytes"):  # an array of NumPy
+        data = repr(value.tolist()).encode() if value.dtype.hasobject else value.tobytes()
+        return f"{value.dtype} {value.shape} {hash_bytes(data)}"
     return str(value)
 
 

@@ -101,9 +101,14 @@ class RowFiles:
                     return list(pq.read_schema(file).names)
             if form == ".npy":
                 return [*UID_COLUMNS]
-            if form == ".txt":
-                return [_start(url).partition("\n")[0].strip()]
-            return _csv_header(url)
+            with _open_text(url) as stream:
+                start = stream.read(1 << 16).decode(errors="replace").removeprefix("\ufeff").lstrip("\r\n")
+        if form == ".txt":
+            return [start.partition("\n")[0].strip()]
+        try:
+            return next(csv.reader(StringIO(start)), [])
+        except csv.Error as error:
+            raise UserError(f"{shown(url)} cannot be read: {error}") from None
 
     def read(
         self, names: Sequence[str], numeric: Sequence[str]
@@ -178,25 +183,9 @@ def _open_text(url: str) -> Iterator[pa.NativeFile]:
         yield pa.input_stream(file, compression="gzip" if compressed else None)
 
 
-def _start(url: str) -> str:
-    with _open_text(url) as stream:
-        return str(stream.read(1 << 16).decode(errors="replace").removeprefix("\ufeff").lstrip("\r\n"))
-
-
-def _csv_header(url: str) -> list[str]:
-    try:
-        return next(csv.reader(StringIO(_start(url))), [])
-    except csv.Error as error:
-        raise UserError(f"{shown(url)} cannot be read: {error}") from None
-
-
 def _read_text(url: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield columns of a CSV file, or the lines of a text, as strings: nothing is taken for a number too early."""
     options, parse = _BLOCKS, _MULTILINE
-    if format_of(url) == ".csv":
-        names = _csv_header(url)
-        if odd := [name for name in columns if names.count(name) > 1]:
-            raise UserError(f"{shown(url)} must have one column {odd[0]}, not {names.count(odd[0])}")
     if format_of(url) == ".txt":
         options = pa.csv.ReadOptions(block_size=options.block_size, column_names=columns)
         parse = pa.csv.ParseOptions(delimiter="\x01", quote_char=False)

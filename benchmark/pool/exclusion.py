@@ -74,25 +74,22 @@ def _find(
 ) -> UidArray:
     """Return the sorted uids of the pairs that are on one of the lists, whose keys are in memory.
 
-    Raises `UserError` if no pair of the other shards is among the `listed`: a pair has another uid there.
+    Raises `UserError` if a tar that is not among the `listed` shards has neither urls nor uids: its pairs have other
+    uids than in the metadata.
     """
     needs = frozenset[str]().union(*(rows.needs for rows in lists))
     indices = [UidIndex(_read_keys(rows)) for rows in lists]
-    found = [[np.empty(0, UID_DTYPE)] for _ in lists]
-    known, others = list[UidArray](), list[UidArray]()  # uids of the listed shards, and of the others
+    found, known = [[np.empty(0, UID_DTYPE)] for _ in lists], set(listed)
     for shard in tracked("exclude", shards, len(shards), "shards"):
-        for batch in pool.batches(shard, needs, BATCH, Counter()):
-            if len(listed) < len(shards):
-                (known if shard in listed else others).append(batch.uids)
+        named = frozenset[str]() if shard in known else frozenset({"url", "uid"})
+        for batch in pool.batches(shard, needs | named, BATCH, Counter()):
+            if named and not any(of is not None for name in named for of in batch.columns[name]):
+                raise UserError(
+                    f"pool.exclude: {shard.name} has neither url nor uid in the JSON of its pairs, so they cannot be"
+                    f" found in the metadata of pool {pool.name}; write one of them, as img2dataset does"
+                )
             for uids, rows, index in zip(found, lists, indices, strict=True):
                 uids.append(batch.uids[_listed(batch, rows, index)])
-    if known and others:
-        index = UidIndex(np.concatenate(known))
-        if all((index.find(uids) < 0).all() for uids in others):
-            raise UserError(
-                f"pool.exclude: the pairs in the tars of pool {pool.name} have other uids than in its metadata, so"
-                " they cannot be told apart by it; write url or uid into the JSON of the tars, as img2dataset does"
-            )
     excluded = [unite_uids(uids) for uids in found]
     for rows, on_list in zip(lists, excluded, strict=True):
         source = ", ".join(rows.sources)

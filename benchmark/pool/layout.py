@@ -237,15 +237,17 @@ class PoolFields:
             )
 
     def _check_file_names(self) -> None:
-        """Raise `UserError` if `row_keys` of several files with images inside are the same."""
+        """Warn if `row_keys` of several files with images inside are the same."""
         names = self._schema.names if self.image_column and self._schema else []
         if not names or any(pick_column(ours, self._columns, names) for ours in ("uid", "url", "key")):
             return
         files = Counter(file_name(shard.url).rpartition("%2F")[2] for shard in self._metadata)
         if repeated := [name for name, count in files.items() if count > 1]:
-            raise UserError(
-                f"pool {self._pool} has several files {repeated[0]}, and no column uid, url or key: the name of the"
-                " file tells their pairs apart; rename the files"
+            log.warning(
+                "pool %s has several files %s, and no column uid, url or key: pairs with one caption in one row of"
+                " these count as one pair; rename the files, or give one folder as pool.url",
+                self._pool,
+                repeated[0],
             )
 
     def check_columns(self, columns: Collection[str]) -> None:

@@ -144,6 +144,12 @@ class Result(Provenance):
         """The size of the paper's pool over the pool's: sizes and budgets are typed for the paper's."""
         return int(self.config.get("pool", {}).get("scale", 1))
 
+    @property
+    def typed_filter(self) -> str:
+        """The filter as a command takes it: MODULE:NAME for a user's class."""
+        module, _, name = str(self.selection.config.get("_target_", "")).rpartition(".")
+        return f"{module}:{name}" if module and name == self.filter else self.filter
+
     def budget(self, model: str) -> int:
         """Return the number of samples that a model saw, as typed for the paper's pool."""
         return self.downstream[model].training.samples_seen * self.scale

@@ -305,8 +305,8 @@ class Job:
                     self.check()
                 task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)
                 # A run of a sweep without a tracker has no verdict and reads records only.
-                quiet = self.sweep is not None and isinstance(self.tracker, NoTracker)
-                depth = 0 if self.task == "run" and quiet and not self.cfg.task.get("stop") else DEPTH
+                of_sweep = self.task == "run" and self.sweep is not None and not self.cfg.task.get("stop")
+                depth = 0 if of_sweep and isinstance(self.tracker, NoTracker) else DEPTH
                 with writable_folder(str(self.cfg.results_dir), depth) as folder:
                     OmegaConf.update(self.cfg, "results_dir", str(folder))
                     finished = task(self)

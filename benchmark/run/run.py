@@ -188,7 +188,7 @@ def write_result(
     same = of_protocol(others, protocol)
     # A verdict reads the scores of single images of all these runs.
     wanted = not (job.sweep and isinstance(job.tracker, NoTracker))
-    verdict = board_verdict(same, RunFolders(places), committed).lines if wanted else []
+    verdict = board_verdict(same, RunFolders(places), committed, others).lines if wanted else []
     job.tracker.finish(result, folder / result.run_id, random, verdict)
     table = run_table(result, others, committed, frozenset(r.detail for r in job.absent))
     table.notes.extend([] if job.sweep else verdict)  # a sweep ends with it

@@ -13,11 +13,11 @@ import numpy as np
 from benchmark.core.batch import CONTAMINATED
 from benchmark.core.bounds import Bounds
 from benchmark.core.errors import UserError
-from benchmark.core.hashes import hash_json
-from benchmark.core.paths import cache_folder
+from benchmark.core.hashes import hash_file, hash_json
+from benchmark.core.paths import cache_folder, user_path
 from benchmark.core.records import finite_or_none
 from benchmark.core.source_code import own_code
-from benchmark.core.uids import are_sorted, encode_uids, unite_uids
+from benchmark.core.uids import are_sorted, encode_uids, find_uids, unite_uids
 from benchmark.results.provenance import library_versions
 from benchmark.run.config import ALL, filter_settings, recorded, resolved
 from benchmark.run.job import Job
@@ -105,10 +105,13 @@ def write_chosen(
 
 
 def filter_record(job: Job) -> dict[str, Any]:
-    """Return the settings of the filter, with a hash of the code and rows of the user's that its scores depend on."""
-    leaves = [*job.filter.leaves(), job.selector]
-    own = [code for leaf in leaves if (code := own_code(type(leaf)))]
-    own += [leaf.content() for leaf in job.filter.leaves() if isinstance(leaf, FromRows)]
+    """Return the settings of the filter, with a hash of the user's code, files and rows that its scores depend on."""
+    readers = [job.filter, *job.selector.readers()]
+    leaves = [leaf for reader in readers for leaf in reader.leaves()]
+    classes = {type(job.selector)}.union(*(reader.classes() for reader in readers))
+    own = sorted(filter(None, map(own_code, classes)))
+    own += [hash_file(user_path(str(file))) for leaf in leaves for file in leaf.uses]
+    own += [leaf.content() for leaf in leaves if isinstance(leaf, FromRows)]
     settings: dict[str, Any] = recorded(filter_settings(job.cfg))
     return settings | ({"content": hash_json(own, 8)} if own else {})
 
@@ -141,12 +144,13 @@ def _choose(job: Job, table: ScoreTable) -> Selection:
             check_budget(job.cfg, job.overrides, k)
     epochs = -(-_most_samples(job) // max(1, k))
     selection = job.selector.select(table, k, epochs, job.seed, job.pool, job.engine)
+    scored = table.uids[~np.isnan(table.scores)]
     for uids in selection.epochs:
-        distinct = len(unite_uids([uids]))
-        if len(uids) != k or not are_sorted(uids) or (distinct < k and not job.selector.repeats):
+        distinct, known = len(unite_uids([uids])), bool((find_uids(scored, uids) >= 0).all())
+        if len(uids) != k or not known or not are_sorted(uids) or (distinct < k and not job.selector.repeats):
             raise UserError(
                 f"selector={job.choices['selector']} gave {len(uids):,} pairs, {distinct:,} of them distinct, of"
-                f" {k:,}; it must return exactly k different pairs per epoch, sorted by uid"
+                f" {k:,}; it must return exactly k different pairs per epoch, of those with a score, sorted by uid"
             )
     return selection
 

@@ -54,13 +54,6 @@ def test_by_uid_whatever_the_caption(tmp_path: Path, suffix: str) -> None:
     assert found == pytest.approx([1, np.nan, 3, np.nan, 7, 8], nan_ok=True)
 
 
-def test_a_column_is_there_once(tmp_path: Path) -> None:
-    for file in ("a.csv", "b.csv"):
-        (tmp_path / file).write_text("uid,score,score\n" if file == "b.csv" else f"uid,score\n{UIDS[0]},1\n")
-    with pytest.raises(UserError, match=r"b\.csv must have one column score, not 2"):
-        ScoreFile(str(tmp_path / "*.csv"), "score").score(Batch(encode_uids(UIDS), CAPTIONS))
-
-
 def scores_of(path: Path) -> list[float]:
     return score_file(path).score(Batch(encode_uids(UIDS), CAPTIONS)).tolist()
 

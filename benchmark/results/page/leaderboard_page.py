@@ -200,7 +200,7 @@ def _view(
     return LeaderboardView(
         key=key,
         board=board,
-        verdict=board_verdict(own_runs, folders, board.runs),
+        verdict=board_verdict(own_runs, folders, board.runs, board.all_sizes),
         shown=shown,
         shipped=frozenset(entry.label for entry in entries if entry.label not in own),
         tables={"headline metrics": headline} | others,

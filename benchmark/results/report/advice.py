@@ -273,6 +273,7 @@ def _next_run(entry: Entry, reduction: float) -> NextRun:
     seconds = sum(model.training.seconds for model in run.downstream.values())
     seconds += sum(of.wall_seconds for stage, of in run.stages.items() if stage.startswith("evaluate/"))
     budget = size_text(run.budget(next(iter(run.downstream))))
-    typed = [f"filter={run.filter}", f"size={size_text(run.size)}", f"budget={budget}"]
+    typed = [f"filter={run.typed_filter}", f"size={size_text(run.size)}", f"budget={budget}"]
     given = typed if run.overrides is None else [o for o in run.overrides if key_of(o) != "seed"]
+    given = [typed[0] if o == f"filter={run.filter}" else o for o in given]
     return NextRun(shlex.join(["python", "-m", "benchmark", *given, f"seed={seed}"]), seconds / 60, reduction)

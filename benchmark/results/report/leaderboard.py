@@ -97,6 +97,7 @@ class Leaderboard:
     protocol: Protocol
     entries: list[Entry]
     notes: list[str]  # how the protocol differs from the first leaderboard's, unless only in size
+    all_sizes: list[Result]  # these runs, and runs that differ only in size
 
     @property
     def runs(self) -> list[Result]:
@@ -128,7 +129,7 @@ def leaderboards(results: Iterable[Result]) -> list[Leaderboard]:
             notes = [f"Not comparable with the first leaderboard: {protocol.differences(first)}."]
         if look := quick_look(runs[0]):
             notes = [f"This is a {look}: it compares with no other protocol and nothing published."]
-        boards.append(Leaderboard(title, protocol, group(runs, of_setting), notes))
+        boards.append(Leaderboard(title, protocol, group(runs, of_setting), notes, of_setting))
     return boards
 
 

@@ -88,7 +88,7 @@ def leaderboard(
 
 
 def _with_verdict(table: Table, board: Leaderboard, folders: RunFolders, shipped: Sequence[Result]) -> Table:
-    verdict = board_verdict(board.runs, folders, shipped).lines
+    verdict = board_verdict(board.runs, folders, shipped, board.all_sizes).lines
     return replace(table, notes=[*verdict, board.protocol_note, *board.notes, *table.notes])
 
 

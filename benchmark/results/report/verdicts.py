@@ -53,16 +53,21 @@ class BoardVerdict:
 
 
 def board_verdict(
-    runs: Sequence[Result], folders: RunFolders, committed: Sequence[Result] = ()
+    runs: Sequence[Result],
+    folders: RunFolders,
+    committed: Sequence[Result] = (),
+    among: Sequence[Result] = (),
 ) -> BoardVerdict:
     """Return the verdict of runs of one protocol.
 
-    Without random selection among them, they are compared with the `committed` runs of it under their protocol.
+    Without random selection among them, they are compared with the `committed` runs of it under their protocol. Names
+    tell filters apart `among` runs of other sizes, too.
     """
     lacks = all(run.filter != REFERENCE for run in runs)
     same = of_protocol(committed, runs[0].protocol) if lacks else []
     added = [run for run in same if run.filter == REFERENCE]
-    entries = group([*runs, *added])
+    of_setting = [run for run in among if run.protocol.setting == runs[0].protocol.setting]
+    entries = group([*runs, *added], [*runs, *added, *of_setting])
     competing = [entry for entry in entries if entry.competes]
     compared = [compare_entries(measure, entries, folders) for measure in headlines(entries)]
     verdicts = [_verdict(of, caveat(runs[0])) for of in compared if len(of.competing) > 1]
@@ -120,7 +125,7 @@ def _advice(
     competing: Sequence[Entry], verdicts: Sequence[Verdict], own: Sequence[Result]
 ) -> Iterator[tuple[str, str]]:
     """Yield how to learn what the verdicts leave open, each with the command."""
-    names = list(dict.fromkeys(_typed_filter(run) for entry in competing for run in entry.all_runs))
+    names = list(dict.fromkeys(run.typed_filter for entry in competing for run in entry.all_runs))
     needs = dict[str, tuple[str, str]]()  # settings and their values by the purpose
     if is_dry_run(own[0]):
         needs["real models (without models=demo)"] = "models", ""
@@ -142,12 +147,6 @@ def _advice(
     if no_gain and whole and len(budgets) == 1:
         changed["budget"] = size_text(LONGER * own[0].scale * budgets.pop())
         yield "Or with a larger budget", _command(own, names, changed)
-
-
-def _typed_filter(run: Result) -> str:
-    """Return the filter as the command of its run has it: MODULE:NAME of a user's class."""
-    given = (o.partition("=")[2] for o in run.overrides or () if key_of(o) == "filter" and "@" not in o)
-    return next(given, run.filter)
 
 
 def _command(runs: Sequence[Result], names: Sequence[str], changed: dict[str, str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.cli.own_parts import as_typed, name_own_parts
+from benchmark.cli.own_parts import name_own_parts
 from benchmark.core import source_code
 from benchmark.core.errors import UserError
 from benchmark.core.source_code import code_hash
@@ -195,25 +195,23 @@ def test_an_edited_filter_is_another_filter_and_an_edited_selector_selects_again
         first = again
 
 
+OTHERS = """from benchmark.core.uids import encode_uids
+        others = encode_uids(["0" * 31 + digit for digit in "12"])
+        return Selection((others,), 0.0, 6, 1, 1, {})"""
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("[lowest]", "[lowest[1:]]", "Lowest gave 1 pairs, 1 of them distinct, of 2"),
         ("[lowest]", "[lowest[[0, 0]]]", "Lowest gave 2 pairs, 1 of them distinct, of 2"),
+        ("return Selection.of_rows(table, [lowest], len(rows), drops)", OTHERS, "of those with a score"),
     ],
 )
 def test_a_selector_must_keep_exactly_k_pairs(run: Run, old: str, new: str, message: str) -> None:
     rewrite("my_selectors.py", Path("my_selectors.py").read_text().replace(old, new))
     command = [*SELECT[:3], "pool.url=my_pool", "filter=random", "selector=my_selectors:Lowest"]
     assert_one_line(run(*command), message)
-
-
-def test_a_command_to_repeat_has_the_name_that_was_typed() -> None:
-    sys.path.append(str(Path.cwd()))
-    typed = "filter=random,my_filters:NearLength"
-    assert name_own_parts([typed]) == ["filter=random,NearLength"]
-    assert as_typed("filter=NearLength") == "filter=my_filters:NearLength"
-    assert as_typed("filter.words=9") == "filter.words=9"
 
 
 def test_edited_code_trains_again() -> None:

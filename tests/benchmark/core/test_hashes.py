@@ -12,4 +12,5 @@ def test_all_of_an_array_counts_and_a_set_has_no_order() -> None:
     assert str(long) == str(other)  # which is cut
     assert hash_json({"table": long}) != hash_json({"table": other})
     assert hash_json({"table": long}) == hash_json({"table": long.copy()}) != hash_json({"table": long[None]})
+    assert hash_json(np.array(["a", None], object)) != hash_json(np.array(["b", None], object))
     assert hash_json({"words": {"a", "b", "c"}}) == hash_json({"words": {"c", "b", "a"}})

@@ -52,6 +52,7 @@ def test_a_bound_is_compared_in_the_precision_of_the_scores() -> None:
         _, kept = select(bounds, 5, scores=scores)
         assert kept == pytest.approx([0.9, 1.0, 1.1, 1.2, 1.3])
     assert not bounds.passes(np.array([0.9 - 1e-12, 1e300])).any()
+    assert Bounds(minimum=2**24 + 1).passes(2**24 + np.array([0.0, 2.0])).tolist() == [False, True]
 
 
 def test_the_highest_scores_within_the_bounds_are_kept() -> None:

@@ -114,7 +114,8 @@ def test_the_command_is_the_one_that_was_typed(tmp_path: Path) -> None:
     for changed in (bounded, unknown, other):  # a bound of one filter is not random's
         ((_, command),) = board_verdict([changed, random], runs.folders).advice
         assert command == "seed=0,1,2"
-    mine = replace(icc, overrides=["filter=my_filters:Mine"])
+    chosen = replace(icc.selection, config={"_target_": "my_filters.Mine"})
+    mine = replace(icc, filter="Mine", selection=chosen, overrides=["filter=Mine"])
     ((_, command),) = board_verdict([mine, replace(random, overrides=["filter=random"])], runs.folders).advice
     assert command == "python -m benchmark filter=random,my_filters:Mine seed=0,1,2"
     equal, samples = (
