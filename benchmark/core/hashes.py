@@ -12,7 +12,7 @@ def hash_json(value: Any, length: int | None = None) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a text of what JSON lacks: of an array all of its content, which `str` cuts, of a set in one order."""
+    """Return a value that JSON lacks as text: an array whole, which `str` shortens, and a set in sorted order."""
     if isinstance(value, set | frozenset):
         return str(sorted(map(str, value)))
     if getattr(value, "ndim", 0) and hasattr(value, "tobytes"):  # an array of NumPy

@@ -304,7 +304,7 @@ class Job:
                 if not self.checked:
                     self.check()
                 task: Callable[[Job], Finished | None] = hydra.utils.get_method(self.cfg.task._target_)
-                # A run of a sweep without a tracker has no verdict and reads records only.
+                # In a sweep without a tracker a run has no verdict and reads only records.
                 of_sweep = self.task == "run" and self.sweep is not None and not self.cfg.task.get("stop")
                 depth = 0 if of_sweep and isinstance(self.tracker, NoTracker) else DEPTH
                 with writable_folder(str(self.cfg.results_dir), depth) as folder:

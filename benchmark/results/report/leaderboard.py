@@ -204,7 +204,7 @@ def _by_settings(results: Iterable[Result]) -> dict[tuple[str, str], list[Result
 def group(results: Sequence[Result], among: Sequence[Result] | None = None) -> list[Entry]:
     """Gather runs of a protocol that differ only in the seed; order them by size, then by family, then by label.
 
-    A label tells a filter from the others `among` more runs, such as runs of other sizes; by default `results`.
+    Labels are unique `among` these runs, which may have other sizes; by default among `results`.
     """
     groups, known = _by_settings(results), _by_settings(results if among is None else among)
     labelled, entries = Counter[tuple[int, str, str]](), list[Entry]()
@@ -268,8 +268,8 @@ def settings_of(config: Mapping[str, Any], of_filter: Mapping[str, Any]) -> Sett
     chosen["filter"] = asdict(NO_BOUNDS) | dict(of_filter)
     chosen["captions"] = other_captions(config)
     facts = (fact for name, node in chosen.items() for fact in flat_facts(name, node))
-    # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart. `content`, of
-    # the filter, tells files of rows apart; other captions have none.
+    # Only the last part of a path counts: the folder of a checkout or a file does not set runs apart. Files of
+    # rows differ by the filter's `content`; other captions have no such hash.
     return {
         name: portable_paths(value) if name.startswith("captions.") else value.rstrip("/").rpartition("/")[2]
         for name, value in facts

@@ -61,7 +61,7 @@ def board_verdict(
     """Return the verdict of runs of one protocol.
 
     Without random selection among them, they are compared with the `committed` runs of it under their protocol. Names
-    tell filters apart `among` runs of other sizes, too.
+    are unique `among` runs of other sizes, too.
     """
     lacks = all(run.filter != REFERENCE for run in runs)
     same = of_protocol(committed, runs[0].protocol) if lacks else []
