@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from benchmark.core.batch import NO_SCORE
 from benchmark.core.bounds import OUTSIDE
 from benchmark.core.records import Schema
+from benchmark.core.source_code import OURS
 from benchmark.results.protocol import Protocol
 from benchmark.results.provenance import Provenance
 from benchmark.results.stopwatch import Stage
@@ -148,7 +149,8 @@ class Result(Provenance):
     def typed_filter(self) -> str:
         """The filter as a command takes it: MODULE:NAME for a user's class."""
         module, _, name = str(self.selection.config.get("_target_", "")).rpartition(".")
-        return f"{module}:{name}" if module and name == self.filter else self.filter
+        is_own = module and module.partition(".")[0] not in OURS and name == self.filter
+        return f"{module}:{name}" if is_own else self.filter
 
     def budget(self, model: str) -> int:
         """Return the number of samples that a model saw, as typed for the paper's pool."""

@@ -116,6 +116,8 @@ def test_the_command_is_the_one_that_was_typed(tmp_path: Path) -> None:
         assert command == "seed=0,1,2"
     chosen = replace(icc.selection, config={"_target_": "my_filters.Mine"})
     mine = replace(icc, filter="Mine", selection=chosen, overrides=["filter=Mine"])
+    shipped = replace(icc, selection=replace(icc.selection, config={"_target_": "filters.icc.modes.icc"}))
+    assert (mine.typed_filter, shipped.typed_filter) == ("my_filters:Mine", "icc")
     ((_, command),) = board_verdict([mine, replace(random, overrides=["filter=random"])], runs.folders).advice
     assert command == "python -m benchmark filter=random,my_filters:Mine seed=0,1,2"
     equal, samples = (
